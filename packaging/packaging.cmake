@@ -137,7 +137,8 @@ set(CPACK_RPM_PACKAGE_REQUIRES fuse3)
 # What other packages own.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/sbin /usr/lib/systemd /usr/lib/systemd/system /usr/lib/systemd/user
   /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/vendor-completions
-  /usr/share/fish /usr/share/fish/vendor_completions.d)
+  /usr/share/fish /usr/share/fish/vendor_completions.d
+  /usr/share/man /usr/share/man/man1 /usr/share/man/man5 /usr/share/man/man8)
 
 set(CPACK_SOURCE_PACKAGE_FILE_NAME zarrfs-${PROJECT_VERSION})
 set(CPACK_SOURCE_IGNORE_FILES "^${PROJECT_SOURCE_DIR}/build/" "/\\\\.git" __pycache__ /\\\\.pytest_cache/)

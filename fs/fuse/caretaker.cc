@@ -15,7 +15,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr double kTimeout = 1;  // seconds, for everything
+constexpr double kTimeout = 1;  // the kernel caches every entry and attribute for this many seconds
 constexpr size_t kMaxMade = size_t{1} << 20;
 constexpr std::array<std::string_view, 5> kDocuments = {".zarray", ".zattrs", ".zgroup",
                                                         ".zmetadata", "zarr.json"};
@@ -24,9 +24,9 @@ bool IsNumber(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
 }
 
-// Whether it is the name of a chunk in the array's folder: "0.1", "c.0.1", "c".
+// Whether `name` is the name of a chunk in the array's own folder: "0.1", "c.0.1", "c".
 bool IsFlat(std::string_view name, bool prefix_c) {
-  if (prefix_c && name == "c") return true;  // of an array without axes
+  if (prefix_c && name == "c") return true;  // the only chunk of an array of rank 0
   if (prefix_c && !name.starts_with("c.")) return false;
   if (prefix_c) name.remove_prefix(2);
   return !name.empty() && name.find_first_not_of("0123456789.") == name.npos;
@@ -70,13 +70,13 @@ std::optional<Caretaker::Found> Caretaker::FindChunk(const Place& folder,
   const auto word = folder.node ? naming_.find(*folder.node) : naming_.end();
   const bool in_array = folder.kind == Place::Kind::kNode;
   if (word == naming_.end()) {
-    // Chunks of an unknown array most likely have dots between their numbers.
+    // The array is unknown. Its chunk names most likely have dots between the numbers.
     const bool may_be = !folder.node && (IsFlat(name, false) || IsFlat(name, true));
     return may_be ? std::optional(Found{}) : std::nullopt;
   }
   const auto [rank, shown, naming] = NamingIn(word->second, folder.view);
   if (!shown) {
-    // Arrays of texts have one chunk in views that show them.
+    // In views that show arrays of strings, such an array has one chunk.
     const bool may_be = in_array && IsFlat(name, false);
     return may_be ? std::optional(Found{}) : std::nullopt;
   }
@@ -118,7 +118,7 @@ std::optional<Caretaker::Found> Caretaker::Find(const Place& folder,
     }
   }
   if (auto chunk = FindChunk(folder, name)) return chunk;
-  // An unknown folder may be a group or an array.
+  // An unknown folder may be the folder of a group or of an array.
   if (folder.node) return std::nullopt;
   return Found{.is_folder = true, .place = folder};
 }
@@ -194,7 +194,7 @@ struct Caretaker::Handlers {
   static void GetAttributes(fuse_req_t request, fuse_ino_t id, fuse_file_info*) {
     const auto attributes = Self(request).Attributes(id);
     if (!attributes) {
-      fuse_reply_err(request, ESTALE);  // makes the kernel look up its name again
+      fuse_reply_err(request, ESTALE);  // makes the kernel look up the name again
     } else {
       fuse_reply_attr(request, &*attributes, kTimeout);
     }

@@ -1,11 +1,12 @@
-// Caretaker: answers for a mount whose workers keep crashing.
+// Caretaker: answers the kernel's requests for a mount whose workers keep crashing.
 //
-// It reads nothing from the store, so the store cannot crash it, too. To Zarr readers a name that
-// cannot be looked up is an absent chunk, that is, the fill value. So each name that a chunk or
-// document may have is a file whose READ fails with EIO; listings, and unknown names, fail with
-// EIO. Nothing is absent. It knows the folders from the IdJournal.
+// The caretaker reads nothing from the store, so the store cannot crash it. If a lookup fails, Zarr
+// readers assume that the chunk does not exist and use the fill value. So each name that a chunk or
+// document may have is a file whose READ fails with EIO. Listings, and lookups of other names, fail
+// with EIO; no lookup says that a name does not exist. The folders are known from the IdJournal.
 //
-// The folder .zarrfs has `options`, which states the reason. For a session with one thread.
+// The folder .zarrfs has the file `options`, which states why the workers crashed. For a session
+// with one thread.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -25,38 +26,39 @@ namespace zarrfs {
 
 class Caretaker {
  public:
-  /// `only_view`: as in Nodes. `options`: the text of .zarrfs/options.
+  /// `only_view`: see Nodes. `options`: the contents of .zarrfs/options.
   Caretaker(std::unique_ptr<IdJournal> journal, std::optional<size_t> only_view,
             std::string options);
 
-  /// The user data of the session is the Caretaker.
+  /// The callbacks of libfuse. The user data of their session must be the Caretaker.
   [[nodiscard]] static const fuse_lowlevel_ops& Operations();
 
  private:
-  struct Handlers;  // of Operations()
+  struct Handlers;  // the functions in Operations()
 
-  // The meaning of a folder.
+  // The meaning of a folder's id.
   struct Place {
     enum class Kind { kRootOfViews, kNode, kChunkFolder, kStatus };
     Kind kind = Kind::kNode;
-    std::optional<uint32_t> node;  // in the journal; nullopt: unknown
+    // The number of the folder's node in the journal; nullopt if unknown.
+    std::optional<uint32_t> node;
     size_t view = 0;
-    size_t level = 0;  // kChunkFolder: number of coordinates of its chunks
+    size_t level = 0;  // for kChunkFolder: the number of coordinates that the folder fixes
   };
   // The meaning of a name in a folder: a folder, or an unreadable file.
   struct Found {
     bool is_folder = false;
     Place place = {};
-    NodeId id = 0;  // if it has one
+    NodeId id = 0;  // 0 if the folder has no id yet
   };
 
   [[nodiscard]] std::optional<Place> PlaceOf(NodeId id) const;
-  // nullopt if unknown.
+  // Finds a name in a folder; nullopt if no chunk, document or folder can have this name.
   [[nodiscard]] std::optional<Found> Find(const Place& folder, const std::string& name) const;
   [[nodiscard]] std::optional<Found> FindChunk(const Place& folder, const std::string& name) const;
-  // The entry of a name; nullopt: EIO.
+  // The entry of a name; nullopt if the reply must be EIO.
   [[nodiscard]] std::optional<fuse_entry_param> LookUp(NodeId folder, const std::string& name);
-  // nullopt for unknown ids.
+  // The attributes of an id; nullopt if the id is unknown.
   [[nodiscard]] std::optional<struct stat> Attributes(NodeId id) const;
   [[nodiscard]] fuse_entry_param EntryOf(NodeId id, const struct stat& attributes) const;
 
@@ -64,12 +66,13 @@ class Caretaker {
   const IdJournal::Kept kept_;
   const std::optional<size_t> only_view_;
   const std::string options_;
-  NodeId unreadable_ = 0;                              // of every unreadable file
-  NodeId options_file_ = 0;                            // of .zarrfs/options
-  std::unordered_map<std::string, uint32_t> by_path_;  // nodes
-  std::map<uint64_t, uint32_t> by_block_;              // likewise
-  std::unordered_map<uint32_t, uint64_t> naming_;      // of arrays, by node
-  // Folders whose ids are not in the journal.
+  NodeId unreadable_ = 0;                              // the id of every unreadable file
+  NodeId options_file_ = 0;                            // the id of .zarrfs/options
+  std::unordered_map<std::string, uint32_t> by_path_;  // the number of each node, by path
+  std::map<uint64_t, uint32_t> by_block_;              // the number of each node, by its block
+  // The chunk naming of each array, by the number of its node.
+  std::unordered_map<uint32_t, uint64_t> naming_;
+  // The ids of folders that are not in the journal, by parent and name.
   std::map<std::pair<NodeId, std::string>, NodeId> made_;
   std::unordered_map<NodeId, Place> places_;
 };

@@ -19,25 +19,26 @@ namespace zarrfs {
 namespace {
 
 constexpr int kInitLimitMs = 1000;
-constexpr size_t kMaxRequestBytes = 1 << 17;  // more than the kernel's minimum
-// Missing from older headers: FUSE_NOTIFY_RESEND, FUSE_NOTIFY_INC_EPOCH, FUSE_HAS_RESEND and
-// FUSE_INIT_EXT.
+constexpr size_t kMaxRequestBytes = 1 << 17;  // more than the minimum that the kernel accepts
+// FUSE_NOTIFY_RESEND, FUSE_NOTIFY_INC_EPOCH, FUSE_HAS_RESEND and FUSE_INIT_EXT, which older headers
+// lack.
 constexpr int kNotifyResend = 7;
 constexpr int kNotifyIncEpoch = 8;
 constexpr uint64_t kHasResend = uint64_t{1} << 39;
 constexpr uint32_t kInitExtended = 1u << 30;
-constexpr size_t kFlags2At = 16;  // in fuse_init_in
+constexpr size_t kFlags2At = 16;  // the offset of `flags2` in fuse_init_in
 
-// Before 3.17 libfuse accepts FUSE_CAP_PARALLEL_DIROPS but does not pass it on.
+// Before 3.17 libfuse accepts FUSE_CAP_PARALLEL_DIROPS but does not pass it to the kernel.
 constexpr bool kLibraryForgets = FUSE_VERSION < FUSE_MAKE_VERSION(3, 17);
-// Number of the FUSE_INIT being answered, if it offers parallel lookups. Numbers are never reused.
+// The number of the FUSE_INIT that is being answered, if it offers parallel lookups; otherwise 0.
+// The kernel never reuses numbers.
 uint64_t init_number = 0;
 
-// If the kernel cannot copy a request to an untouched page because the process is being killed, it
-// answers with EIO, which readers take for an absent chunk. So touch all pages that a name may be
-// copied to first.
+// Touches all pages to which a name may be copied before it reads a request. If the process is
+// being killed, the kernel cannot copy a request to an untouched page, and the request fails with
+// EIO, which readers take for an absent chunk.
 ssize_t ReadRequest(int fd, void* buffer, size_t size, void*) {
-  constexpr size_t kLargest = 4096;  // of the requests that somebody waits for
+  constexpr size_t kLargest = 4096;  // the maximum size of a request with a name
   volatile char* const bytes = static_cast<char*>(buffer);
   if (size >= kLargest) {
     bytes[0] = 0;
@@ -59,7 +60,7 @@ ssize_t WriteAnswer(int fd, iovec* parts, int count, void*) {
   return writev(fd, parts, count);
 }
 
-// For AnswerTo(): stores the answer instead of sending it.
+// Stores the answer for AnswerTo() instead of sending it.
 ssize_t KeepAnswer(int, iovec* parts, int count, void* kept) {
   AllowParallelLookups(parts, count);
   const auto* header = static_cast<const fuse_out_header*>(parts[0].iov_base);
@@ -70,7 +71,7 @@ ssize_t KeepAnswer(int, iovec* parts, int count, void* kept) {
   return header->len;
 }
 
-// False if libfuse refuses the message.
+// Makes a session read through ReadRequest() and write through `give`. False if libfuse refuses.
 bool WriteBy(ssize_t (*give)(int, iovec*, int, void*), fuse_session* session, int fd) {
   fuse_custom_io io{};
   io.read = ReadRequest;
@@ -83,7 +84,7 @@ struct Init {
   fuse_init_in body = {};
 };
 
-// A notice without a body.
+// Sends a notification without a body.
 bool Notify(int device, int code) {
   fuse_out_header message{};
   message.len = sizeof message;
@@ -114,19 +115,18 @@ void Process(fuse_session* session, std::string_view init, const Init& parsed) {
 }  // namespace
 
 uint32_t MaxBackground(uint32_t connections) {
-  constexpr uint32_t kLeast = 64;
-  return std::max(kLeast, 2 * connections);
+  constexpr uint32_t kMin = 64;
+  return std::max(kMin, 2 * connections);
 }
 
 void Negotiate(fuse_conn_info& connection, uint32_t connections) {
   constexpr unsigned kWanted = FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_ASYNC_READ |
                                FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
-                               FUSE_CAP_READDIRPLUS_AUTO;
+                               FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_EXPORT_SUPPORT;
   // The content of an inode never changes, so a changed mtime must not drop its pages. Plain reads
   // are faster than splicing at every size.
-  constexpr unsigned kNotWanted = FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA |
-                                  FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
-                                  FUSE_CAP_SPLICE_MOVE;
+  constexpr unsigned kNotWanted = FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ |
+                                  FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE;
   connection.want = (connection.want | (connection.capable & kWanted)) & ~kNotWanted;
   connection.max_read = kMaxRead;
   connection.max_readahead = kMaxRead;
@@ -143,11 +143,13 @@ Result<std::string> ReadInit(const Descriptor& device) {
   if (TEMP_FAILURE_RETRY(poll(&wait, 1, kInitLimitMs)) > 0) {
     length = TEMP_FAILURE_RETRY(read(device.get(), message.data(), message.size()));
   }
-  if (length < 0) return Fail(FromErrno(errno), "the kernel sends nothing: {}", ErrnoText(errno));
+  if (length < 0)
+    return Fail(FromErrno(errno), "the kernel sent no FUSE_INIT: {}", ErrnoText(errno));
   message.resize(static_cast<size_t>(length));
   Init init;
   if (!Parse(message, init)) {
-    return Fail(ErrorCode::kIo, "the kernel begins with message {}", init.header.opcode);
+    return Fail(ErrorCode::kIo, "expected FUSE_INIT as the kernel's first message, found opcode {}",
+                init.header.opcode);
   }
   return message;
 }
@@ -156,7 +158,8 @@ void AnswerInit(fuse_session* session, std::string_view init) {
   Init parsed;
   if (!Parse(init, parsed)) return;
   if (kLibraryForgets && !WriteBy(WriteAnswer, session, fuse_session_fd(session))) {
-    spdlog::warn("names of one folder are looked up one after the other: libfuse refuses");
+    spdlog::warn(
+        "libfuse refused custom I/O, so names of one folder are looked up one after the other");
   }
   Process(session, init, parsed);
 }
@@ -165,7 +168,7 @@ void AnswerTo(fuse_session* session, std::string_view init) {
   Init parsed;
   Descriptor nowhere(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!Parse(init, parsed) || !nowhere || !WriteBy(KeepAnswer, session, nowhere.get())) return;
-  static_cast<void>(nowhere.release());  // libfuse owns it now
+  static_cast<void>(nowhere.release());  // libfuse owns the descriptor now
   Process(session, init, parsed);
 }
 
@@ -176,11 +179,12 @@ std::string DifferentPromise(std::string_view then, std::string_view now) {
     return parsed;
   };
   if (then.size() < FUSE_COMPAT_22_INIT_OUT_SIZE || now.size() < FUSE_COMPAT_22_INIT_OUT_SIZE) {
-    return fmt::format("answers to FUSE_INIT have {} and {} bytes", then.size(), now.size());
+    return fmt::format("the answers to FUSE_INIT differ in size: {} and {} bytes", then.size(),
+                       now.size());
   }
   const fuse_init_out before = parse(then);
   const fuse_init_out after = parse(now);
-  // Other fields, such as max_background, are not promises.
+  // The other fields, such as max_background, may differ between sessions.
   const std::tuple<std::string_view, uint32_t, uint32_t> fields[] = {
       {"major", before.major, after.major},
       {"minor", before.minor, after.minor},
@@ -211,7 +215,7 @@ std::string OnlyGiven(std::string_view init, std::string_view answer) {
     flags &= kept;
     std::memcpy(narrowed.data() + begin, &flags, sizeof flags);
   };
-  // That there are more flags is no offer.
+  // The flag FUSE_INIT_EXT only says that `flags2` exists; it offers no feature.
   keep(offsetof(fuse_init_in, flags), given.flags | kInitExtended);
   keep(kFlags2At, given.flags2);
   return narrowed;
@@ -237,7 +241,8 @@ bool CanResend(std::string_view init) {
 
 void Resend(int device) {
   if (!Notify(device, kNotifyResend)) {
-    spdlog::warn("requests that were under way are lost: {}", ErrnoText(errno));
+    spdlog::warn("the kernel cannot resend requests that the last worker had read: {}",
+                 ErrnoText(errno));
   }
 }
 

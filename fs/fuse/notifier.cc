@@ -17,13 +17,13 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxPending = 65536;  // changes; beyond this, everything is invalidated
-// Delays after which a new epoch is repeated.
+// The maximum number of pending changes; if more are pending, everything is invalidated.
+constexpr size_t kMaxPending = 65536;
+// The delays after which the message for a new epoch is repeated.
 constexpr std::array<std::chrono::seconds, 2> kRepeats = {std::chrono::seconds(1),
                                                           std::chrono::seconds(9)};
-constexpr uint32_t kExpireOnly = 1;  // FUSE_EXPIRE_ONLY, missing from older headers
+constexpr uint32_t kExpireOnly = 1;  // FUSE_EXPIRE_ONLY, which older headers lack
 
-// Removes duplicates.
 void MakeUnique(std::vector<std::string>& values) {
   std::ranges::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -31,15 +31,16 @@ void MakeUnique(std::vector<std::string>& values) {
 
 }  // namespace
 
-// Sends a notification for each name, except in folders unknown to the kernel, which are those of
-// most arrays.
+// Sends a notification for each affected name. Skips folders that the kernel does not know, which
+// are most folders of arrays.
 class Notifier::Sender final : public EntryInvalidator {
  public:
   // `can_expire`: the kernel can mark a name as expired instead of dropping it.
   Sender(fuse_session* session, bool can_expire) : session_(session), can_expire_(can_expire) {}
 
   bool InvalidateFolder(NodeId folder) override {
-    // Only its attributes. The kernel always knows the root, but may not say so.
+    // Invalidates only the attributes. The kernel may report ENOENT for the root, although it knows
+    // the root.
     return fuse_lowlevel_notify_inval_inode(session_, folder, -1, 0) != -ENOENT ||
            folder == kRootId;
   }
@@ -53,7 +54,8 @@ class Notifier::Sender final : public EntryInvalidator {
     fuse_notify_inval_entry_out entry{};
     entry.parent = folder;
     entry.namelen = static_cast<uint32_t>(name.size());
-    // The last member: once `padding`, later `flags`.
+    // The flags are the last member of this kernel struct, which is called `padding` in older
+    // headers and `flags` in newer ones.
     std::memcpy(reinterpret_cast<char*>(&entry) + sizeof entry - sizeof flags, &flags,
                 sizeof flags);
     fuse_out_header header{};
@@ -61,7 +63,7 @@ class Notifier::Sender final : public EntryInvalidator {
     header.len = static_cast<uint32_t>(sizeof header + sizeof entry + name.size() + 1);
     const std::array<iovec, 3> pieces = {iovec{&header, sizeof header}, iovec{&entry, sizeof entry},
                                          iovec{const_cast<char*>(name.c_str()), name.size() + 1}};
-    // Fails for names that the kernel has not cached.
+    // The write fails if the kernel has not cached the name. That is no error.
     [[maybe_unused]] const ssize_t sent =
         writev(fuse_session_fd(session_), pieces.data(), pieces.size());
   }
@@ -77,20 +79,22 @@ void Notifier::Start(fuse_session* session, bool use_epoch, bool has_names, Find
   sweep_ = std::move(sweep);
   can_invalidate_all_ = use_epoch && IncEpoch(fuse_session_fd(session));
   if (!can_invalidate_all_) {
-    spdlog::debug("names have timeouts: {}",
-                  use_epoch ? "the kernel cannot invalidate all at once" : "as asked for");
+    spdlog::debug("the kernel caches names only for a time: {}",
+                  use_epoch ? "the kernel cannot invalidate all names at once"
+                            : "the option no_epoch is set");
   }
   if (has_names) RepeatInvalidateAll();
   std::thread([this] { Run(); }).detach();
 }
 
 void Notifier::Notify(const Changes& changes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!pending_) {
     pending_.emplace();
     pending_since_ = Clock::now();
   }
   pending_->all = pending_->all || changes.all || pending_->size() + changes.size() > kMaxPending;
+  pending_->all_names = pending_->all_names || changes.all_names;
   if (!pending_->all) {
     pending_->keys.insert(pending_->keys.end(), changes.keys.begin(), changes.keys.end());
     pending_->folders.insert(pending_->folders.end(), changes.folders.begin(),
@@ -112,7 +116,7 @@ void Notifier::Send(Changes& changes) {
 
 bool Notifier::SendNames(const Changes& changes) {
   Sender sender(session_, can_invalidate_all_);
-  const std::lock_guard lock(finding_);
+  const MutexLock lock(finding_);
   try {
     return find_names_(changes, sender);
   } catch (const std::bad_alloc&) {
@@ -121,7 +125,8 @@ bool Notifier::SendNames(const Changes& changes) {
 }
 
 void Notifier::NotifyNow(const Changes& changes) {
-  if (!can_invalidate_all_) return;  // then no name is cached
+  // If not all names can be invalidated, none is cached without a timeout.
+  if (!can_invalidate_all_) return;
   if (!SendNames(changes)) InvalidateAll();
 }
 
@@ -140,7 +145,7 @@ void Notifier::RepeatIfDue() {
 
 void Notifier::InvalidateAll() {
   Sender sender(session_, can_invalidate_all_);
-  // The root has no name to invalidate; drop only its attributes.
+  // The root has no name to invalidate, so its attributes are dropped instead.
   (void)sender.InvalidateFolder(kRootId);
   if (!can_invalidate_all_) return;
   if (!IncEpoch(fuse_session_fd(session_))) {
@@ -161,7 +166,7 @@ Notifier::Clock::time_point Notifier::SweepNow() {
 void Notifier::Run() {
   Clock::time_point last_burst{};
   Clock::time_point sweep_at = SweepNow();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
     Clock::time_point until = sweep_at;
     until = std::min(until, repeat_at_);

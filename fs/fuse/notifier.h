@@ -1,32 +1,33 @@
-// Notifier: tells the kernel that the store has changed.
+// Notifier: notifies the kernel that the store has changed.
 //
-// Directory entries cached without a timeout must be invalidated when the store changes: one by
-// one, if the affected entries are known and few. Otherwise one FUSE_NOTIFY_INC_EPOCH (Linux 6.16)
-// makes the kernel look up every name again, which also drops the cached pages of files that nobody
-// has open. For older kernels directory entries have a timeout.
+// Directory entries cached without a timeout must be invalidated when the store changes. If the
+// affected entries are known and few, they are invalidated one by one. Otherwise one
+// FUSE_NOTIFY_INC_EPOCH (Linux 6.16) makes the kernel look up every name again, which also drops
+// the cached pages of files that nobody has open. On older kernels, directory entries have a
+// timeout.
 //
 // A notification about one name cannot come too early: it waits for lookups and listings of the
-// folder in progress, whose answers may predate the change. A new epoch can: names in a READDIRPLUS
-// get the epoch at the time its reader takes them from the answer (fuse_direntplus_link), not that
-// of the request. So it is repeated twice, when readers have had the time.
+// folder in progress, whose answers may be older than the change. A new epoch can come too early:
+// the names in an answer to READDIRPLUS get the epoch at the time when the kernel processes the
+// answer (fuse_direntplus_link), not at the time of the request. So a new epoch is sent two more
+// times, after delays in which listings can finish.
 //
-// After Start(), messages are sent from a thread of the notifier's own: the kernel may make the
-// sender wait for requests in progress. Changes are batched: sent kGather after the first, at most
-// once per kBurstPeriod. Thread-safe.
+// After Start(), a thread of the notifier sends the messages, because the kernel may make the
+// sender wait for requests in progress. Changes are batched: they are sent kGather after the first
+// change, at most once per kBurstPeriod. Thread-safe.
 #pragma once
 
 #include <fuse_lowlevel.h>
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "fs/tree/invalidation.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
@@ -39,17 +40,17 @@ class Notifier {
 
   /// See FindInvalidEntries().
   using FindNames = std::function<bool(const Changes& changes, EntryInvalidator& invalidator)>;
-  /// Periodic housekeeping, run here to save a thread; returns the time of its next run, and
-  /// changes to be invalidated before that.
+  /// Periodic work. The notifier's thread calls it, so it needs no thread of its own. Returns the
+  /// time of its next run, and changes that must be invalidated before that run.
   using Sweep = std::function<std::pair<Clock::time_point, Changes>()>;
 
-  /// Call once, after FUSE_INIT was answered. The callbacks run on the notifier's thread. The
-  /// notifier and the session must live until the process ends. `has_names`: the kernel has names
-  /// from an earlier process, which are all invalidated.
+  /// Starts the notifier. Call once, after FUSE_INIT was answered. The callbacks run on the
+  /// notifier's thread. The notifier and the session must live until the process ends. `has_names`:
+  /// the kernel may have names from an earlier process, which are all invalidated.
   void Start(fuse_session* session, bool use_epoch, bool has_names, FindNames find_names,
              Sweep sweep);
 
-  /// Whether one message can invalidate every name. False until Start() has found out.
+  /// Whether one message can invalidate every name; false before Start() has tried it.
   [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_.load(); }
 
   /// Queues changes of the store. Does not wait for the kernel.
@@ -66,7 +67,7 @@ class Notifier {
   // Returns the time of the next sweep.
   Clock::time_point SweepNow();
   void Send(Changes& changes);
-  // False if every name must be invalidated instead.
+  // Invalidates the affected names one by one. False if every name must be invalidated instead.
   bool SendNames(const Changes& changes);
   void InvalidateAll();
   // Schedules the repetitions of InvalidateAll().
@@ -77,14 +78,14 @@ class Notifier {
   FindNames find_names_;
   Sweep sweep_;
   std::atomic<bool> can_invalidate_all_ = false;
-  size_t repeats_ = 0;  // of InvalidateAll(), since its first call
+  size_t repeats_ = 0;  // the number of repetitions since the first InvalidateAll()
   Clock::time_point repeat_at_ = Clock::time_point::max();
 
-  std::mutex finding_;  // held while find_names_ runs, so that it has one caller at a time
-  std::mutex mutex_;    // guards the rest
-  std::condition_variable woken_;
-  std::optional<Changes> pending_;
-  Clock::time_point pending_since_;
+  Mutex finding_;  // held while find_names_ runs, because only one thread may call it at a time
+  Mutex mutex_;
+  CondVar woken_;
+  std::optional<Changes> pending_ GUARDED_BY(mutex_);
+  Clock::time_point pending_since_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

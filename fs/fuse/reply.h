@@ -1,12 +1,15 @@
-// Reply: sends the one reply to a kernel request, and counts it in the metrics.
+// Reply: sends the one reply to a kernel request, and counts the request in the metrics.
 //
-// The request is gone once it was replied to, or another thread has claimed its ticket.
+// After the reply, or after another thread has claimed the PendingRequest, the request must not be
+// used.
 #pragma once
 
 #include <fuse_lowlevel.h>
 
+#include <cerrno>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "fs/fuse/running_request.h"
@@ -27,17 +30,17 @@ namespace zarrfs {
 
 class Reply {
  public:
-  /// For a trial (every run except the second): on kWouldBlock nothing is sent, and must_wait()
-  /// becomes true.
+  /// For the first run of a handler, in which it cannot be interrupted. If the handler fails with
+  /// kWouldBlock, nothing is sent, and must_wait() becomes true.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as)
       : request_(request), metrics_(metrics), counted_as_(counted_as), trial_(true) {}
-  /// For a request that can be interrupted while the handler runs.
+  /// For a handler whose request can be interrupted while it runs.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as,
-        std::shared_ptr<Ticket> ticket, bool trial)
+        std::shared_ptr<PendingRequest> pending, bool trial)
       : request_(request),
         metrics_(metrics),
         counted_as_(counted_as),
-        ticket_(std::move(ticket)),
+        pending_(std::move(pending)),
         trial_(trial) {}
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as,
         RunningRequest& running)
@@ -64,7 +67,7 @@ class Reply {
     const fuse_entry_param param = ToParam(*entry);
     fuse_reply_entry(request_, &param);
   }
-  /// Sends what is known of a name that could not be looked up.
+  /// Sends the last known entry of a name that could not be looked up.
   void Unreadable(const zarrfs::Entry& entry) {
     if (!Claim(RequestResult::kError)) return;
     const fuse_entry_param param = ToParam(entry);
@@ -79,20 +82,35 @@ class Reply {
     if (!Claim(RequestResult::kOk, bytes.size())) return;
     fuse_reply_buf(request_, reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
-  /// False if the request was interrupted: then nobody will release the opened file.
+  /// False if the request was interrupted. The kernel then never releases the opened file.
   [[nodiscard]] bool Opened(const fuse_file_info& info) {
     return Claim(RequestResult::kOk) && fuse_reply_open(request_, &info) == 0;
+  }
+  /// Sends the value of an extended attribute, or the list of attribute names. `room`: the size of
+  /// the caller's buffer in bytes; 0 if the caller only asks for the size of the value.
+  void ExtendedAttribute(const Result<std::string>& value, size_t room) {
+    if (!value && value.error().code != ErrorCode::kNotFound) return Failed(value.error().code);
+    const bool fits = value && value->size() <= room;
+    const bool is_answer = value && (room == 0 || fits);
+    if (!Claim(is_answer ? RequestResult::kOk : RequestResult::kError)) return;
+    if (!is_answer) {
+      fuse_reply_err(request_, value ? ERANGE : ENODATA);
+    } else if (room == 0) {
+      fuse_reply_xattr(request_, value->size());
+    } else {
+      fuse_reply_buf(request_, value->data(), value->size());
+    }
   }
   void StatFs(const struct statvfs& stat) {
     if (Claim(RequestResult::kOk)) fuse_reply_statfs(request_, &stat);
   }
 
  private:
-  // True if this call must send the reply. Metrics are updated first, so a client with a reply sees
-  // it counted.
+  // True if this call must send the reply. Metrics are updated first, so a client that has the
+  // reply sees its request counted.
   bool Claim(RequestResult result, uint64_t bytes = 0) {
     if (std::exchange(is_claimed_, true)) return false;
-    if (ticket_ != nullptr && !ticket_->Claim()) return false;
+    if (pending_ != nullptr && !pending_->Claim()) return false;
     if (running_ != nullptr && !running_->Claim()) return false;
     metrics_.End(counted_as_, result, bytes);
     return true;
@@ -101,7 +119,7 @@ class Reply {
   const fuse_req_t request_;
   RequestMetrics& metrics_;
   const RequestMetrics::Request counted_as_;
-  const std::shared_ptr<Ticket> ticket_;
+  const std::shared_ptr<PendingRequest> pending_;
   RunningRequest* const running_ = nullptr;
   const bool trial_ = false;
   bool must_wait_ = false;

@@ -2,24 +2,25 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/mutex.h"
+
 namespace zarrfs {
 namespace {
 
-// Pause between rounds of the watching thread; the second applies while nothing runs.
+// The pauses between rounds of the watching thread: usually, and while no request runs.
 constexpr std::chrono::milliseconds kRound{100};
 constexpr std::chrono::milliseconds kIdleRound{400};
 
 }  // namespace
 
 struct RunningRequest::Places {
-  std::mutex mutex;
-  std::vector<Place*> all;
+  Mutex mutex;
+  std::vector<Place*> all GUARDED_BY(mutex);
 };
 
 RunningRequest::Places& RunningRequest::ThePlaces() {
@@ -28,37 +29,37 @@ RunningRequest::Places& RunningRequest::ThePlaces() {
 }
 
 RunningRequest::Place& RunningRequest::ThisThread() {
-  // libfuse's threads live as long as the process.
+  // Never freed, because libfuse's threads live as long as the process.
   thread_local Place& place = [&]() -> Place& {
     Places& places = ThePlaces();
-    const std::lock_guard lock(places.mutex);
+    const MutexLock lock(places.mutex);
     return *places.all.emplace_back(new Place);
   }();
   return place;
 }
 
 bool RunningRequest::Claim() {
-  const std::shared_ptr<Ticket> ticket = HandOver();
-  return ticket == nullptr || ticket->Claim();
+  const std::shared_ptr<PendingRequest> pending = HandOver();
+  return pending == nullptr || pending->Claim();
 }
 
-std::shared_ptr<Ticket> RunningRequest::HandOver() {
+std::shared_ptr<PendingRequest> RunningRequest::HandOver() {
   for (;;) {
     State expected = State::kRunning;
     if (place_.state.compare_exchange_strong(expected, State::kIdle, std::memory_order_acq_rel)) {
       return nullptr;
     }
     if (expected == State::kWatched) break;
-    std::this_thread::yield();  // kAdmitting
+    std::this_thread::yield();  // the watching thread is making a PendingRequest
   }
-  std::shared_ptr<Ticket> ticket = std::move(place_.ticket);
+  std::shared_ptr<PendingRequest> pending = std::move(place_.pending);
   place_.state.store(State::kIdle, std::memory_order_relaxed);
-  return ticket;
+  return pending;
 }
 
-size_t RunningRequest::CountWithoutTicket() {
+size_t RunningRequest::CountNotPending() {
   Places& places = ThePlaces();
-  const std::lock_guard lock(places.mutex);
+  const MutexLock lock(places.mutex);
   return static_cast<size_t>(std::ranges::count_if(places.all, [](const Place* place) {
     const State state = place->state.load(std::memory_order_relaxed);
     return state == State::kRunning || state == State::kAdmitting;
@@ -68,7 +69,7 @@ size_t RunningRequest::CountWithoutTicket() {
 bool RunningRequest::WatchOnce() {
   Places& places = ThePlaces();
   bool any = false;
-  const std::lock_guard lock(places.mutex);
+  const MutexLock lock(places.mutex);
   for (Place* const place : places.all) {
     const uint64_t count = place->count.load(std::memory_order_relaxed);
     const bool is_new = std::exchange(place->count_before, count) != count;
@@ -78,10 +79,10 @@ bool RunningRequest::WatchOnce() {
                                                         std::memory_order_acq_rel)) {
       continue;
     }
-    // It may be another request by now, which then gets its ticket early.
+    // The thread may already run another request, which then gets its PendingRequest early.
     State state = State::kWatched;
     try {
-      place->ticket = MakeInterruptible(place->request, place->attend(place->attending));
+      place->pending = MakeInterruptible(place->request, place->make_callbacks(place->owner));
     } catch (const std::bad_alloc&) {
       state = State::kRunning;
     }
@@ -95,9 +96,9 @@ void RunningRequest::StartWatching(std::chrono::seconds long_time) {
     for (;;) {
       std::this_thread::sleep_for(WatchOnce() ? kRound : kIdleRound);
       try {
-        TellOfLong(long_time);
+        LogLongRequests(long_time);
       } catch (const std::bad_alloc&) {
-        // The next round logs it.
+        // Memory has run out. The next round logs the slow requests.
       }
     }
   }).detach();

@@ -1,11 +1,11 @@
-// RunningRequest: a request that is answered on the thread that received it, without the waiting
+// RunningRequest: a request that is answered on the thread that received it, without a waiting
 // room.
 //
-// Stores that answer fast may hang, too, on a failing or overloaded disk. A request that has run
-// for a tenth of a second or longer becomes interruptible, as in the waiting room: it is answered
-// at once, and the late answer is dropped. Before that it costs next to nothing: a watching thread
-// detects it within half a second. The same thread logs requests that take very long, including
-// those in waiting rooms.
+// Stores that usually answer fast may also hang, on a failing or overloaded disk. A request that
+// has run for a tenth of a second or longer becomes interruptible, as in a waiting room: an
+// interruption is answered at once, and the late answer is dropped. Shorter requests cost next to
+// nothing: a watching thread finds long ones within half a second. The same thread logs requests
+// that take very long, including those in waiting rooms.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -23,15 +23,15 @@ namespace zarrfs {
 
 class RunningRequest {
  public:
-  /// `attending` can make an Attendance, on any thread, as long as this object lives. At most one
-  /// object per thread.
-  template <typename Attending>
-  RunningRequest(fuse_req_t request, const Attending& attending)
+  /// `owner` must be able to make RequestCallbacks on any thread during the lifetime of this
+  /// object. A thread can have at most one such object.
+  template <typename Owner>
+  RunningRequest(fuse_req_t request, const Owner& owner)
       : place_(ThisThread()), given_up_([&place = place_] { return IsAnswered(place); }) {
     place_.request = request;
-    place_.attending = &attending;
-    place_.attend = [](const void* self) -> Attendance {
-      return static_cast<const Attending*>(self)->Attend();
+    place_.owner = &owner;
+    place_.make_callbacks = [](const void* self) -> RequestCallbacks {
+      return static_cast<const Owner*>(self)->Callbacks();
     };
     place_.count.fetch_add(1, std::memory_order_relaxed);
     place_.state.store(State::kRunning, std::memory_order_release);
@@ -39,14 +39,15 @@ class RunningRequest {
   RunningRequest(const RunningRequest&) = delete;
   RunningRequest& operator=(const RunningRequest&) = delete;
 
-  /// Call once. True if this thread must reply; otherwise the request is gone.
+  /// True if this thread must reply. If false, another thread has replied, and the request no
+  /// longer exists. Call once.
   [[nodiscard]] bool Claim();
-  /// Call instead of Claim() if the request will be answered elsewhere. Returns its ticket; null if
-  /// no other thread knows of the request.
-  [[nodiscard]] std::shared_ptr<Ticket> HandOver();
+  /// Call instead of Claim() if the request will be answered elsewhere. Returns the PendingRequest
+  /// of the request; null if the watching thread has not made one.
+  [[nodiscard]] std::shared_ptr<PendingRequest> HandOver();
 
-  /// Number of requests running now, excluding those with a ticket.
-  [[nodiscard]] static size_t CountWithoutTicket();
+  /// The number of requests that run now, excluding those with a PendingRequest.
+  [[nodiscard]] static size_t CountNotPending();
 
   /// Requests slower than this are logged.
   static constexpr std::chrono::seconds kLong{10};
@@ -56,31 +57,32 @@ class RunningRequest {
  private:
   enum class State : uint8_t {
     kIdle,
-    kRunning,    // the thread may reply once it has claimed it
-    kAdmitting,  // the watching thread makes a ticket: soon kWatched
-    kWatched     // the thread that claims the ticket replies
+    kRunning,    // the thread may reply once it has claimed the request
+    kAdmitting,  // the watching thread is making a PendingRequest; kWatched follows
+    kWatched     // the thread that claims the PendingRequest must reply
   };
-  // State of one thread, kept until the process ends.
+  // The state of one thread, kept until the process ends.
   struct Place {
     std::atomic<State> state = State::kIdle;
-    std::atomic<uint64_t> count = 0;  // of requests so far
+    std::atomic<uint64_t> count = 0;  // the number of requests so far
     fuse_req_t request = nullptr;
-    const void* attending = nullptr;
-    Attendance (*attend)(const void*) = nullptr;
-    std::shared_ptr<Ticket> ticket;  // kWatched
-    uint64_t count_before = 0;       // the watching thread's: count at its last round
+    const void* owner = nullptr;
+    RequestCallbacks (*make_callbacks)(const void*) = nullptr;
+    std::shared_ptr<PendingRequest> pending;  // set in the state kWatched
+    uint64_t count_before = 0;                // `count` at the last round of the watching thread
   };
 
   struct Places;
 
   static Places& ThePlaces();
   static Place& ThisThread();
-  // Called by the thread itself, while its request runs.
+  // Whether another thread has answered the request of this thread. Called by the thread itself,
+  // while its request runs.
   static bool IsAnswered(const Place& place) {
     return place.state.load(std::memory_order_acquire) == State::kWatched &&
-           place.ticket->answered.load();
+           place.pending->answered.load();
   }
-  // True if any request ran since the last round.
+  // Makes long requests interruptible. True if any request has begun since the last round.
   static bool WatchOnce();
 
   Place& place_;

@@ -14,28 +14,33 @@
 #include "fs/fuse/reply.h"
 #include "fs/fuse/running_request.h"
 #include "fs/fuse/waiting_room.h"
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/base/memory_budget.h"
 #include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
 namespace {
 
-// The buffer of this thread for one READ.
+// A READDIR that takes longer is answered with the entries found so far; the kernel then requests
+// the rest.
+constexpr std::chrono::nanoseconds kLongListing = std::chrono::milliseconds(50);
+
+// This thread's buffer for one READ.
 std::span<std::byte> ReadBuffer(size_t size) {
   thread_local std::unique_ptr<std::byte[]> buffer;
   if (buffer == nullptr) buffer = std::make_unique_for_overwrite<std::byte[]>(kMaxRead);
   return {buffer.get(), std::min(size, kMaxRead)};
 }
 
-// Whether the handler has answered; if not, it must run where it may wait. If memory has run out,
-// the answer is what is known, else ENOMEM.
-template <typename Handler, typename Substitute>
-bool Run(const Handler& handler, const Substitute& substitute, Reply reply) {
+// Runs the handler. Returns false if the handler must run again on a thread that may wait. If
+// memory has run out, replies with the last known entry, or with ENOMEM.
+template <typename Handler, typename Fallback>
+bool Run(const Handler& handler, const Fallback& fallback, Reply reply) {
   const MemoryBudget::Work work(ProcessMemory());
   try {
     handler(reply);
   } catch (const std::bad_alloc&) {
-    if (const Result<Entry> entry = substitute.Known()) {
+    if (const Result<Entry> entry = fallback.Known()) {
       reply.Unreadable(*entry);
     } else {
       reply.Failed(ErrorCode::kNoMemory);
@@ -46,17 +51,18 @@ bool Run(const Handler& handler, const Substitute& substitute, Reply reply) {
 
 }  // namespace
 
-// Fallback reply if the handler has none: the last known entry, or an error. Logs slow requests.
+// Provides the reply if the request is interrupted: the last known entry, or an error. Also logs
+// slow requests.
 template <typename Interrupted>
-struct Server::Substitute {
+struct Server::Fallback {
   Server& server;
-  Question question;
+  Subject subject;
   RequestMetrics& metrics;
   RequestMetrics::Request counted;
   Interrupted interrupted;
 
-  [[nodiscard]] Attendance Attend() const {
-    return {*this, [&tree = *server.tree_, asked = question](std::chrono::seconds time) {
+  [[nodiscard]] RequestCallbacks Callbacks() const {
+    return {*this, [&tree = *server.tree_, asked = subject](std::chrono::seconds time) {
               tree.OnLongRequest(asked.operation, asked.id, asked.name, time);
             }};
   }
@@ -81,15 +87,15 @@ struct Server::Substitute {
 };
 
 Server::Threads::Threads(uint32_t count) : limit_(count), limit_of_data_(count) {
-  // Two threads always stay free to receive requests, including interruptions; of the rest, data
-  // leave a third to names.
+  // Two threads always stay free to receive requests, including interruptions. READs may use up to
+  // two thirds of the other threads; the rest is reserved for lookups and listings.
   constexpr uint32_t kFew = 8;
   if (count < kFew) return;
   limit_ = count - 2;
   limit_of_data_ = limit_ - limit_ / 3;
 }
 
-Server::Threads::Turn::Turn(Threads& threads, bool is_data)
+Server::Threads::Slot::Slot(Threads& threads, bool is_data)
     : running_(is_data ? threads.data_ : threads.names_) {
   const uint32_t same = running_++;
   const uint32_t all = same + (is_data ? threads.names_ : threads.data_);
@@ -97,53 +103,51 @@ Server::Threads::Turn::Turn(Threads& threads, bool is_data)
 }
 
 template <typename Handler, typename Interrupted>
-void Server::Answer(fuse_req_t request, Question question, Handler handler,
-                    Interrupted interrupted) {
+void Server::Answer(fuse_req_t request, Subject subject, Handler handler, Interrupted interrupted) {
   RequestMetrics& metrics = tree_->metrics();
-  // Requests about the status folder are counted separately.
-  const bool is_status = Tree::IsStatus(question.id, question.name);
-  const Operation operation = is_status ? Operation::kOther : question.operation;
+  // Requests for the status folder are counted separately.
+  const bool is_status = Tree::IsStatus(subject.id, subject.name);
+  const Operation operation = is_status ? Operation::kOther : subject.operation;
   const bool is_data = operation == Operation::kRead;
   const RequestMetrics::Request counted = RequestMetrics::Start(operation);
-  const Substitute<Interrupted> substitute{*this, std::move(question), metrics, counted,
-                                           std::move(interrupted)};
-  std::shared_ptr<Ticket> ticket;
+  const Fallback<Interrupted> fallback{*this, std::move(subject), metrics, counted,
+                                       std::move(interrupted)};
+  std::shared_ptr<PendingRequest> pending;
   bool was_tried = false;
   {
-    const Threads::Turn turn(threads_, is_data);
-    was_tried = tree_->answers_fast() && (turn || uses_io_uring_);
+    const Threads::Slot slot(threads_, is_data);
+    was_tried = tree_->answers_fast() && (slot || uses_io_uring_);
     std::optional<NoWaiting> scope;
     if (!was_tried) scope.emplace();
-    RunningRequest running(request, substitute);
-    if (Run(handler, substitute, {request, metrics, counted, running})) return;
-    ticket = running.HandOver();
+    RunningRequest running(request, fallback);
+    if (Run(handler, fallback, {request, metrics, counted, running})) return;
+    pending = running.HandOver();
   }
   try {
     WaitingHandler waiting = [request, was_tried, handler = std::move(handler),
-                              substitute](const std::shared_ptr<Ticket>& own) {
+                              fallback](const std::shared_ptr<PendingRequest>& own) {
       const auto run = [&](bool trial) {
-        return Run(handler, substitute,
-                   {request, substitute.metrics, substitute.counted, own, trial});
+        return Run(handler, fallback, {request, fallback.metrics, fallback.counted, own, trial});
       };
       if (!was_tried && run(/*trial=*/true)) return;
-      // Now it waits for memory.
+      // In the waiting room, the handler runs a second time as the only request with memory.
       const MemoryBudget::Alone alone(ProcessMemory(), [&] { return own->answered.load(); });
       if (alone.granted()) (void)run(/*trial=*/false);
     };
-    if (ticket == nullptr) ticket = MakeInterruptible(request, substitute.Attend());
+    if (pending == nullptr) pending = MakeInterruptible(request, fallback.Callbacks());
     AnswerFromWaitingRoom(request, is_data ? WaitingFor::kData : WaitingFor::kNames,
-                          std::move(waiting), ticket);
+                          std::move(waiting), pending);
   } catch (const std::bad_alloc&) {
-    if (ticket != nullptr && !ticket->Claim()) return;
+    if (pending != nullptr && !pending->Claim()) return;
     metrics.End(counted, RequestResult::kError);
     fuse_reply_err(request, ENOMEM);
   }
 }
 
 Server::Progress Server::progress() const {
-  const auto [waiting, oldest] = UnansweredTickets();
+  const auto [waiting, oldest] = UnansweredRequests();
   const uint32_t busy = threads_.busy();
-  Progress progress{.unanswered = waiting + RunningRequest::CountWithoutTicket(),
+  Progress progress{.unanswered = waiting + RunningRequest::CountNotPending(),
                     .oldest = oldest,
                     .free_threads = options_.threads - std::min(busy, options_.threads)};
   const RequestFigures figures = tree_->metrics().figures();
@@ -183,8 +187,10 @@ void Server::List(Reply& reply, NodeId id, uint64_t handle, size_t size, uint64_
   }
   std::vector<char> bytes(size);
   size_t used = 0;
-  // An entry without an id is only a name: the kernel looks it up.
+  const int64_t begin_ns = SteadyNowNs();
+  // An entry without an id is sent only as a name, which the kernel then looks up.
   const auto add = [&](const std::string& name, const Entry& entry, uint64_t next) {
+    if (used > 0 && SteadyNowNs() - begin_ns > kLongListing.count()) return false;
     char* const to = bytes.data() + used;
     const size_t room = size - used;
     const auto next_cookie = static_cast<off_t>(next);
@@ -192,7 +198,7 @@ void Server::List(Reply& reply, NodeId id, uint64_t handle, size_t size, uint64_
     const size_t need =
         plus ? fuse_add_direntry_plus(reply.request(), to, room, name.c_str(), &param, next_cookie)
              : fuse_add_direntry(reply.request(), to, room, name.c_str(), &param.attr, next_cookie);
-    if (need > room) return false;  // the answer is full
+    if (need > room) return false;  // the buffer of the reply is full
     used += need;
     return true;
   };
@@ -225,7 +231,8 @@ void Server::OnMounted(fuse_session* session) {
   RunningRequest::StartWatching();
   SetWaitingThreads(WaitingThreads(options_.connections));
   // notify_store waits while a READ holds the page's lock, so a second thread must be free to
-  // answer that READ, without waiting for the store. With io_uring each core has only one thread.
+  // answer that READ without waiting for the tree's store. So prefetching requires a store that
+  // answers fast. It is not used with io_uring, which has only one thread per core.
   if (tree_->answers_fast() && options_.threads > 1 && !uses_io_uring_) {
     tree_->StartPrefetch([this, session](NodeId id, std::span<const std::byte> bytes) {
       fuse_bufvec data = FUSE_BUFVEC_INIT(bytes.size());
@@ -247,7 +254,7 @@ void Server::OnMounted(fuse_session* session) {
         if (!changes.was_announced) notifier_.Notify(changes);
       },
       notifier_.can_invalidate_all());
-  // The root's attributes were cached with a timeout before: make the kernel revalidate them.
+  // The kernel has cached the root's attributes with a timeout, so makes it request them again.
   fuse_lowlevel_notify_inval_inode(session, FUSE_ROOT_ID, -1, 0);
 }
 
@@ -260,7 +267,7 @@ void Server::Negotiate(fuse_conn_info& connection) {
 #endif
 }
 
-// The callbacks of libfuse. Their arguments live only as long as the call.
+// The callbacks of libfuse. Their arguments are only valid during the call.
 struct Server::Handlers {
   static Server& Self(fuse_req_t request) {
     return *static_cast<Server*>(fuse_req_userdata(request));
@@ -281,7 +288,7 @@ struct Server::Handlers {
           return self.tree_->LookUpInterrupted(folder, name);
         });
   } catch (const std::bad_alloc&) {
-    fuse_reply_err(request, ENOMEM);  // for the name; Answer() throws nothing
+    fuse_reply_err(request, ENOMEM);  // memory for the name ran out; Answer() does not throw
   }
 
   static void Forget(fuse_req_t request, fuse_ino_t id, uint64_t lookups) {
@@ -306,7 +313,7 @@ struct Server::Handlers {
 
   static void Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
     Server& self = Self(request);
-    // ENOSYS makes the kernel open files without asking from now on, and never release them.
+    // ENOSYS makes the kernel open files without a message from now on, and never release them.
     if (!self.options_.open_messages) {
       CountAnswered(request, Operation::kOpen);
       fuse_reply_err(request, ENOSYS);
@@ -329,8 +336,8 @@ struct Server::Handlers {
     });
   }
 
-  // Programs ask whether a file is a terminal, as Python does at each open; the kernel asks every
-  // time, regardless of the answer.
+  // Programs check whether a file is a terminal, as Python does at each open. The kernel sends this
+  // request every time, regardless of the answer.
   static void Ioctl(fuse_req_t request, fuse_ino_t, unsigned, void*, fuse_file_info*, unsigned,
                     const void*, size_t, size_t) {
     CountAnswered(request, Operation::kOther);
@@ -359,6 +366,35 @@ struct Server::Handlers {
     fuse_reply_err(request, 0);
   }
 
+  // ENOSYS makes the kernel stop its requests for extended attributes, so `ls -l` makes no
+  // additional requests.
+  static bool HasNoExtendedAttributes(fuse_req_t request) {
+    if (Self(request).options_.extended_attributes) return false;
+    CountAnswered(request, Operation::kOther);
+    fuse_reply_err(request, ENOSYS);
+    return true;
+  }
+
+  static void GetExtendedAttribute(fuse_req_t request, fuse_ino_t id, const char* name,
+                                   size_t room) try {
+    if (HasNoExtendedAttributes(request)) return;
+    Server& self = Self(request);
+    self.Answer(request, {Operation::kOther, id},
+                [&self, id, room, name = std::string(name)](Reply& reply) {
+                  reply.ExtendedAttribute(self.tree_->ExtendedAttribute(id, name), room);
+                });
+  } catch (const std::bad_alloc&) {
+    fuse_reply_err(request, ENOMEM);
+  }
+
+  static void ListExtendedAttributes(fuse_req_t request, fuse_ino_t id, size_t room) {
+    if (HasNoExtendedAttributes(request)) return;
+    Server& self = Self(request);
+    self.Answer(request, {Operation::kOther, id}, [&self, id, room](Reply& reply) {
+      reply.ExtendedAttribute(self.tree_->ExtendedAttributes(id), room);
+    });
+  }
+
   static void StatFs(fuse_req_t request, fuse_ino_t id) {
     Server& self = Self(request);
     self.Answer(request, {Operation::kStatFs, id}, [&self](Reply& reply) { self.StatFs(reply); });
@@ -383,6 +419,8 @@ const fuse_lowlevel_ops& Server::Operations() {
     ops.readdirplus = Handlers::ReadDirectory<true>;
     ops.releasedir = Handlers::ReleaseDirectory;
     ops.statfs = Handlers::StatFs;
+    ops.getxattr = Handlers::GetExtendedAttribute;
+    ops.listxattr = Handlers::ListExtendedAttributes;
     return ops;
   }();
   return operations;

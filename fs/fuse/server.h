@@ -1,12 +1,12 @@
 // Server: answers the kernel's requests from a Tree, and notifies the kernel of changes. The caller
-// creates, mounts and runs the session, whose user data it is.
+// creates, mounts and runs the session, whose user data must be the Server.
 //
-// A handler gathers its result, then replies exactly once, holding no lock. It first runs as a
-// trial on the thread that received the request. There it must not wait for memory; it may wait
-// only for a store that answers fast, and not if so many other requests run that too few threads
-// are free, because a disk hangs. If the trial fails it runs again in a waiting room, where it may
-// wait for the store, and then for memory, alone. So a thread is always free for requests that can
-// be answered from caches.
+// A handler computes its result, then replies exactly once, holding no lock. First it runs as a
+// trial on the thread that received the request. In a trial it must not wait for memory. It may
+// wait only for a store that answers fast, and only while enough threads are free, because a disk
+// may hang. If the trial fails, the handler runs again in a waiting room, where it may wait for the
+// store. If it then lacks memory, it waits for its turn and runs once more as the only request with
+// memory. So a thread is always free for requests that can be answered from caches.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -27,11 +27,13 @@ namespace zarrfs {
 class Reply;
 
 struct ServerOptions {
-  bool no_epoch = false;       // no FUSE_NOTIFY_INC_EPOCH, like kernels before 6.16
+  bool no_epoch = false;  // do not use FUSE_NOTIFY_INC_EPOCH, as if the kernel were older than 6.16
   bool open_messages = false;  // the kernel sends OPEN each time a file is opened
-  bool io_uring = false;       // request FUSE over io_uring
-  uint32_t threads = 1;        // number of threads that serve requests
-  uint32_t connections = 0;    // to a store behind a network; otherwise 0
+  // Extended attributes of chunk files say where the chunks are stored.
+  bool extended_attributes = false;
+  bool io_uring = false;     // request FUSE over io_uring
+  uint32_t threads = 1;      // number of threads that serve requests
+  uint32_t connections = 0;  // number of connections to a store behind a network; otherwise 0
 };
 
 class Server {
@@ -42,28 +44,29 @@ class Server {
         threads_(options.threads),
         folders_(tree_->journal().predecessors()) {}
 
-  /// The user data of the session is the Server.
+  /// The callbacks of libfuse. The user data of their session must be the Server.
   [[nodiscard]] static const fuse_lowlevel_ops& Operations();
 
-  /// Call once, after FUSE_INIT was answered, on a thread that serves no requests: it sends
-  /// notifications. Starts prefetching, notifying, and watching the store. From then on the Server
-  /// and the session must live until the process ends.
+  /// Starts prefetching, notifying, and watching the store. Call once, after FUSE_INIT was
+  /// answered, on a thread that serves no requests, because it sends notifications. After this
+  /// call, the Server and the session must live until the process ends.
   void OnMounted(fuse_session* session);
 
-  /// Requests except those about the status files, and statfs(2). Thread-safe.
+  /// The progress of requests, excluding requests for the status files and statfs(2).
   struct Progress {
     uint64_t answered = 0;
     size_t unanswered = 0;
-    std::chrono::steady_clock::duration oldest{};  // of the unanswered requests
-    uint32_t free_threads = 0;                     // of the threads that receive requests
+    std::chrono::steady_clock::duration oldest{};  // the age of the oldest unanswered request
+    uint32_t free_threads = 0;  // the number of threads that receive requests and are free
   };
+  /// Thread-safe.
   [[nodiscard]] Progress progress() const;
 
   [[nodiscard]] Tree& tree() { return *tree_; }
   [[nodiscard]] bool uses_io_uring() const { return uses_io_uring_; }
 
  private:
-  struct Handlers;  // of Operations()
+  struct Handlers;  // the functions in Operations()
 
   // Decides which requests may be answered on the threads that receive them.
   class Threads {
@@ -72,13 +75,14 @@ class Server {
 
     [[nodiscard]] uint32_t busy() const { return names_ + data_; }
 
-    // Held while such a thread answers a request. False if it must not.
-    class Turn {
+    // Held while a receiving thread answers a request. False if the thread must pass the request
+    // on.
+    class Slot {
      public:
-      Turn(Threads& threads, bool is_data);
-      ~Turn() { --running_; }
-      Turn(const Turn&) = delete;
-      Turn& operator=(const Turn&) = delete;
+      Slot(Threads& threads, bool is_data);
+      ~Slot() { --running_; }
+      Slot(const Slot&) = delete;
+      Slot& operator=(const Slot&) = delete;
       explicit operator bool() const { return good_; }
 
      private:
@@ -96,21 +100,21 @@ class Server {
   // Negotiates the capabilities in FUSE_INIT.
   void Negotiate(fuse_conn_info& connection);
 
-  // The subject of a request.
-  struct Question {
+  // What a request is about.
+  struct Subject {
     Operation operation;
     NodeId id;
-    std::string name = {};  // in the folder `id`
+    std::string name = {};  // a name in the folder `id`, or ""
   };
 
   template <typename Interrupted>
-  struct Substitute;
+  struct Fallback;
   // Runs `handler`, a void(Reply&), up to three times, so it must be repeatable. If the request is
-  // interrupted in the meantime, `interrupted`, which does not wait, gives the answer; if that
-  // fails, the answer is EINTR. Either counts as an error.
+  // interrupted in the meantime, the result of `interrupted`, which must not wait, is the answer,
+  // or EINTR if that fails. In either case the request counts as failed.
   static Result<Entry> NoEntry() { return Fail(ErrorCode::kInterrupted, "interrupted"); }
   template <typename Handler, typename Interrupted = decltype(&NoEntry)>
-  void Answer(fuse_req_t request, Question question, Handler handler,
+  void Answer(fuse_req_t request, Subject subject, Handler handler,
               Interrupted interrupted = NoEntry);
 
   void Read(Reply& reply, NodeId id, size_t size, uint64_t offset);

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <new>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
@@ -22,18 +21,18 @@ constexpr std::chrono::seconds kIdle{10};
 
 struct Waiting {
   fuse_req_t request;
-  std::shared_ptr<Ticket> ticket;
+  std::shared_ptr<PendingRequest> pending;
   WaitingHandler handler;
 };
 
-// Rooms live as long as the process: threads that wait for a dead server cannot be joined.
+// Rooms are never destroyed, because threads that wait for a dead server cannot be joined.
 struct Room {
-  std::mutex mutex;
-  std::condition_variable arrived;
-  std::deque<Waiting> queue;
-  size_t threads = 0;
-  size_t idle = 0;
-  size_t most_threads = kLeastWaitingThreads;
+  Mutex mutex;
+  CondVar arrived;
+  std::deque<Waiting> queue GUARDED_BY(mutex);
+  size_t threads GUARDED_BY(mutex) = 0;
+  size_t idle GUARDED_BY(mutex) = 0;
+  size_t most_threads GUARDED_BY(mutex) = kMinWaitingThreads;
 };
 
 Room& RoomFor(WaitingFor what) {
@@ -42,78 +41,82 @@ Room& RoomFor(WaitingFor what) {
   return what == WaitingFor::kData ? data : names;
 }
 
-// libfuse holds a number, never a pointer, so a late interruption finds nothing rather than freed
-// memory.
-struct Tickets {
-  std::mutex mutex;
-  std::unordered_map<uintptr_t, std::weak_ptr<Ticket>> by_number;
-  uintptr_t next_number = 1;
+// libfuse gets the number of a PendingRequest instead of a pointer, so a late interruption finds
+// nothing instead of freed memory.
+struct PendingRequests {
+  Mutex mutex;
+  std::unordered_map<uintptr_t, std::weak_ptr<PendingRequest>> by_number GUARDED_BY(mutex);
+  uintptr_t next_number GUARDED_BY(mutex) = 1;
 };
 
-Tickets& TheTickets() {
-  static Tickets& tickets = *new Tickets;
-  return tickets;
+PendingRequests& ThePendingRequests() {
+  static PendingRequests& requests = *new PendingRequests;
+  return requests;
 }
 
-// A new ticket and its number, which is removed with the last reference.
-std::pair<std::shared_ptr<Ticket>, uintptr_t> NewTicket(Attendance attendance) {
-  Tickets& tickets = TheTickets();
-  std::shared_ptr<Ticket> ticket;  // must be released after unlocking
-  const std::lock_guard lock(tickets.mutex);
-  const uintptr_t number = tickets.next_number++;
-  ticket.reset(new Ticket{.attendance = std::move(attendance)}, [number](Ticket* last) {
-    delete last;
-    Tickets& all = TheTickets();
-    const std::lock_guard erasing(all.mutex);
-    all.by_number.erase(number);
-  });
-  tickets.by_number.emplace(number, ticket);
-  return {std::move(ticket), number};
+// Makes a new PendingRequest and its number. The number is removed with the last reference to the
+// PendingRequest.
+std::pair<std::shared_ptr<PendingRequest>, uintptr_t> NewPendingRequest(
+    RequestCallbacks callbacks) {
+  PendingRequests& requests = ThePendingRequests();
+  std::shared_ptr<PendingRequest> pending;  // must be released after unlocking
+  const MutexLock lock(requests.mutex);
+  const uintptr_t number = requests.next_number++;
+  pending.reset(new PendingRequest{.callbacks = std::move(callbacks)},
+                [number](PendingRequest* last) {
+                  delete last;
+                  PendingRequests& all = ThePendingRequests();
+                  const MutexLock erasing(all.mutex);
+                  all.by_number.erase(number);
+                });
+  requests.by_number.emplace(number, pending);
+  return {std::move(pending), number};
 }
 
-// Set while this thread registers an interruption; libfuse calls back at once if it already
-// happened.
+// True while this thread registers an interruption handler. If the request was already interrupted,
+// libfuse calls OnInterrupt() at once.
 thread_local bool registering = false;
 thread_local bool interrupted_already = false;
 
-void AnswerInterrupted(fuse_req_t request, Ticket& ticket) {
-  if (ticket.Claim()) ticket.attendance.on_interrupted(request);
+void AnswerInterrupted(fuse_req_t request, PendingRequest& pending) {
+  if (pending.Claim()) pending.callbacks.on_interrupted(request);
 }
 
 void OnInterrupt(fuse_req_t request, void* data) {
-  std::shared_ptr<Ticket> ticket;
+  std::shared_ptr<PendingRequest> pending;
   {
-    Tickets& tickets = TheTickets();
-    const std::lock_guard lock(tickets.mutex);
-    const auto found = tickets.by_number.find(reinterpret_cast<uintptr_t>(data));
-    if (found != tickets.by_number.end()) ticket = found->second.lock();
+    PendingRequests& requests = ThePendingRequests();
+    const MutexLock lock(requests.mutex);
+    const auto found = requests.by_number.find(reinterpret_cast<uintptr_t>(data));
+    if (found != requests.by_number.end()) pending = found->second.lock();
   }
-  if (ticket == nullptr) return;
-  // The request must not be freed while fuse_req_interrupt_func itself calls: MakeInterruptible
-  // answers then.
+  if (pending == nullptr) return;
+  // fuse_req_interrupt_func() itself is the caller, and the request must not be freed during that
+  // call. MakeInterruptible() answers afterwards.
   if (registering) {
     interrupted_already = true;
     return;
   }
-  AnswerInterrupted(request, *ticket);
+  AnswerInterrupted(request, *pending);
 }
 
 void Work(Room& room) {
-  std::unique_lock lock(room.mutex);
+  MutexLock lock(room.mutex);
   while (true) {
     ++room.idle;
-    const bool woken = room.arrived.wait_for(lock, kIdle, [&] { return !room.queue.empty(); });
+    const bool woken = room.arrived.wait_for(
+        lock, kIdle, [&]() REQUIRES(room.mutex) { return !room.queue.empty(); });
     --room.idle;
     if (!woken) break;
     Waiting waiting = std::move(room.queue.front());
     room.queue.pop_front();
     lock.unlock();
     try {
-      const std::atomic<bool>& answered = waiting.ticket->answered;
+      const std::atomic<bool>& answered = waiting.pending->answered;
       const GivenUpIf scope([&answered] { return answered.load(); });
-      if (!answered.load()) waiting.handler(waiting.ticket);
+      if (!answered.load()) waiting.handler(waiting.pending);
     } catch (const std::bad_alloc&) {
-      AnswerInterrupted(waiting.request, *waiting.ticket);
+      AnswerInterrupted(waiting.request, *waiting.pending);
     }
     waiting = {};
     lock.lock();
@@ -123,50 +126,51 @@ void Work(Room& room) {
 
 }  // namespace
 
-size_t WaitingThreads(size_t connections) { return std::max(kLeastWaitingThreads, connections); }
+size_t WaitingThreads(size_t connections) { return std::max(kMinWaitingThreads, connections); }
 
 void SetWaitingThreads(size_t most) {
   for (Room* const room : {&RoomFor(WaitingFor::kNames), &RoomFor(WaitingFor::kData)}) {
-    const std::lock_guard lock(room->mutex);
+    const MutexLock lock(room->mutex);
     room->most_threads = most;
   }
 }
 
-std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request, Attendance attendance) {
-  const auto [ticket, number] = NewTicket(std::move(attendance));
+std::shared_ptr<PendingRequest> MakeInterruptible(fuse_req_t request, RequestCallbacks callbacks) {
+  const auto [pending, number] = NewPendingRequest(std::move(callbacks));
   registering = true;
   interrupted_already = false;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that libfuse hands back
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that libfuse passes to OnInterrupt()
   fuse_req_interrupt_func(request, &OnInterrupt, reinterpret_cast<void*>(number));
   registering = false;
-  // From here on another thread may have answered: `request` belongs to the claimer of the ticket.
-  if (interrupted_already) AnswerInterrupted(request, *ticket);
-  return ticket;
+  // Another thread may already have answered, so only the thread that claims the PendingRequest may
+  // use `request`.
+  if (interrupted_already) AnswerInterrupted(request, *pending);
+  return pending;
 }
 
-void TellOfLong(std::chrono::seconds time) {
+void LogLongRequests(std::chrono::seconds time) {
   const auto before = std::chrono::steady_clock::now() - time;
-  std::vector<std::shared_ptr<Ticket>> all;  // must be released after unlocking
+  std::vector<std::shared_ptr<PendingRequest>> all;  // must be released after unlocking
   {
-    Tickets& tickets = TheTickets();
-    const std::lock_guard lock(tickets.mutex);
-    all.reserve(tickets.by_number.size());
-    for (const auto& [number, ticket] : tickets.by_number) all.push_back(ticket.lock());
+    PendingRequests& requests = ThePendingRequests();
+    const MutexLock lock(requests.mutex);
+    all.reserve(requests.by_number.size());
+    for (const auto& [number, pending] : requests.by_number) all.push_back(pending.lock());
   }
-  for (const auto& ticket : all) {
-    if (ticket == nullptr || ticket->is_told_of || ticket->since > before) continue;
-    ticket->is_told_of = true;
-    ticket->attendance.on_long(time);
+  for (const auto& pending : all) {
+    if (pending == nullptr || pending->is_logged || pending->since > before) continue;
+    pending->is_logged = true;
+    pending->callbacks.on_long(time);
   }
 }
 
-Unanswered UnansweredTickets() {
+Unanswered UnansweredRequests() {
   Unanswered unanswered;
   const auto now = std::chrono::steady_clock::now();
-  std::vector<std::shared_ptr<Ticket>> all;  // must be released after unlocking
-  Tickets& tickets = TheTickets();
-  const std::lock_guard lock(tickets.mutex);
-  for (const auto& [number, weak] : tickets.by_number) {
+  std::vector<std::shared_ptr<PendingRequest>> all;  // must be released after unlocking
+  PendingRequests& requests = ThePendingRequests();
+  const MutexLock lock(requests.mutex);
+  for (const auto& [number, weak] : requests.by_number) {
     all.push_back(weak.lock());
     if (all.back() == nullptr || all.back()->answered.load()) continue;
     ++unanswered.count;
@@ -176,21 +180,21 @@ Unanswered UnansweredTickets() {
 }
 
 void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,
-                           const std::shared_ptr<Ticket>& ticket) noexcept {
+                           const std::shared_ptr<PendingRequest>& pending) noexcept {
   Room& room = RoomFor(what);
-  const std::lock_guard lock(room.mutex);
+  const MutexLock lock(room.mutex);
   try {
-    room.queue.push_back(Waiting{request, ticket, std::move(handler)});
+    room.queue.push_back(Waiting{request, pending, std::move(handler)});
   } catch (const std::bad_alloc&) {
-    return AnswerInterrupted(request, *ticket);
+    return AnswerInterrupted(request, *pending);
   }
   if (room.idle < room.queue.size() && room.threads < room.most_threads) {
     try {
       std::thread([&room] { Work(room); }).detach();
       ++room.threads;
     } catch (const std::exception&) {
-      // No more threads can be started: the existing ones take the request, or the next one tries
-      // again.
+      // No more threads can be started. An existing thread runs the request, or the next request
+      // starts a thread.
     }
   }
   room.arrived.notify_one();

@@ -1,9 +1,10 @@
-// The waiting rooms run requests that must wait for a store, off the threads that serve the kernel.
+// The waiting rooms run requests that must wait for a store, on other threads than those that
+// receive requests.
 //
 // Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
 // (Ctrl-C), whichever is first; a late answer is dropped. Names and data have separate rooms, so
-// that slow reads do not delay lookups. Handlers run on up to WaitingThreads() threads of each
-// room; when all of them wait, further requests queue, and can still be interrupted.
+// slow reads do not delay lookups. Each room runs handlers on up to WaitingThreads() threads; if
+// all of them wait, further requests queue, and can still be interrupted.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -16,53 +17,57 @@
 
 namespace zarrfs {
 
-inline constexpr size_t kLeastWaitingThreads = 64;
+inline constexpr size_t kMinWaitingThreads = 64;
 
-/// Number of threads of each room for a store with this number of connections (0: not behind a
-/// network).
+/// The number of threads in each room for a store with this number of connections, which is 0 if
+/// the store is not behind a network.
 [[nodiscard]] size_t WaitingThreads(size_t connections);
-/// Defaults to kLeastWaitingThreads.
+/// Sets the limit of threads of each room; the default is kMinWaitingThreads.
 void SetWaitingThreads(size_t most);
 
-/// What happens to a request that takes long. Both are called on any thread.
-struct Attendance {
-  /// Answers it at once after an interruption.
+/// Callbacks for a request that takes long. Both may be called on any thread.
+struct RequestCallbacks {
+  /// Answers the request immediately when it is interrupted.
   std::function<void(fuse_req_t)> on_interrupted;
-  /// Logs that it has had no answer for this long, or is still running although nobody waits.
+  /// Logs that the request has not been answered for the given time, or that its handler is still
+  /// running although it was answered.
   std::function<void(std::chrono::seconds)> on_long;
 };
 
-/// Shared by a request's handler and its interruption; lives as long as the handler runs.
-struct Ticket {
+/// The state shared by the handler of a request and its interruption. Lives as long as the handler
+/// runs.
+struct PendingRequest {
   std::atomic<bool> answered{false};
-  Attendance attendance;
+  RequestCallbacks callbacks;
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
-  bool is_told_of = false;  // logged by TellOfLong()
-  /// True for exactly one caller, which must reply; for all others the request is gone.
+  bool is_logged = false;  // LogLongRequests() has logged the request
+  /// Returns true to exactly one caller, which must reply; all others must not use the request any
+  /// more.
   bool Claim() { return !answered.exchange(true); }
 };
 
-/// Makes a ticket for a request that an interruption may claim from now on, and then have
-/// `attendance` answer.
-[[nodiscard]] std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request, Attendance attendance);
+/// Makes a PendingRequest. From then on, an interruption may claim the request and answer it with
+/// `callbacks`.
+[[nodiscard]] std::shared_ptr<PendingRequest> MakeInterruptible(fuse_req_t request,
+                                                                RequestCallbacks callbacks);
 
-/// Logs each request that has had a ticket for `time`, once, even if nobody waits for it any more.
-void TellOfLong(std::chrono::seconds time);
+/// Logs each request that has had a PendingRequest for `time`, once, even if it was answered.
+void LogLongRequests(std::chrono::seconds time);
 
-/// The requests that have a ticket and no answer yet, and the age of the oldest ticket.
+/// The number of requests that have a PendingRequest but no answer yet, and the age of the oldest.
 struct Unanswered {
   size_t count = 0;
   std::chrono::steady_clock::duration oldest{};
 };
-[[nodiscard]] Unanswered UnansweredTickets();
+[[nodiscard]] Unanswered UnansweredRequests();
 
 enum class WaitingFor { kNames, kData };
 
-using WaitingHandler = std::function<void(const std::shared_ptr<Ticket>&)>;
+using WaitingHandler = std::function<void(const std::shared_ptr<PendingRequest>&)>;
 
-/// Queues `handler` for a thread that may wait. If the request is interrupted before, or memory
-/// runs out, `on_interrupted` of its ticket answers instead.
+/// Queues `handler` for a thread that may wait. If the request is interrupted before the handler
+/// runs, or memory runs out, `on_interrupted` of its PendingRequest answers instead.
 void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,
-                           const std::shared_ptr<Ticket>& ticket) noexcept;
+                           const std::shared_ptr<PendingRequest>& pending) noexcept;
 
 }  // namespace zarrfs

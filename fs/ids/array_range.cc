@@ -9,7 +9,7 @@ ArrayRange::ArrayRange(const Node& node, NodeRecord* record_of_node, const ViewS
     : record(record_of_node), chunks(node.chunks) {
   const auto& counts = chunks->layout().inner_grid.counts();
   for (size_t d = 1; d < counts.size(); ++d) {
-    // The other dimensions of an empty array may have any size.
+    // In an empty array, the other dimensions may have any size, so the product could overflow.
     if (chunks->layout().inner_grid.size() == 0) break;
     widths_.push_back(chunks_per_row_);
     folders_per_row_ += chunks_per_row_;
@@ -66,7 +66,8 @@ uint64_t ArrayRange::FoldersOf(const Segment& segment, const ViewPart& part) con
 }
 
 const ArrayRange::Segment& ArrayRange::SegmentOf(uint64_t row) const {
-  size_t at = 0;  // few: each has as many rows as all before it
+  // A linear search, because segments are few: each has as many rows as all earlier ones together.
+  size_t at = 0;
   while (at + 1 < segments_.size() && row >= segments_[at + 1].first_row) ++at;
   return segments_[at];
 }
@@ -81,7 +82,7 @@ NodeId ArrayRange::FolderId(size_t view, std::span<const uint64_t> prefix) const
   if (prefix.empty()) return MakeId(FoldersOf(segments_[0], part), 0);
   const auto& counts = chunks->layout().inner_grid.counts();
   const Segment& segment = SegmentOf(prefix[0]);
-  uint64_t number = 1;  // after the folder of all
+  uint64_t number = 1;  // number 0 is the folder of all chunks
   for (size_t level = 1; level < prefix.size(); ++level) {
     number += segment.rows * widths_[level - 1];
   }
@@ -111,9 +112,9 @@ void ArrayRange::FindFolder(const Segment& segment, uint64_t number, Place& plac
 
 ArrayRange::Place ArrayRange::PlaceOf(size_t segment, uint64_t position, FileKind kind) const {
   Place place;
-  if (segment >= segments_.size()) return place;  // the range before the array grew
+  if (segment >= segments_.size()) return place;  // this is the range from before the array grew
   const Segment& in = segments_[segment];
-  const uint64_t files = in.rows * chunks_per_row_;  // per block
+  const uint64_t files = in.rows * chunks_per_row_;  // the number of files per block
   uint64_t offset = position - in.position;
   const bool is_file = offset < file_blocks_ * files;
   if (!is_file) offset -= file_blocks_ * files;
@@ -166,7 +167,7 @@ NamingInView NamingIn(uint64_t word, size_t view) {
 
 uint32_t ArrayRange::ObserveEpoch(const ChunkLocation& location) const {
   const OpenShard& shard = *location.shard;
-  const uint32_t epoch = epochs->Observe(ToNumber(location.outer), shard.fingerprint);
+  const uint32_t epoch = epochs->Observe(ToNumber(location.outer), shard.fingerprint, shard.step);
   shard.epoch_note.store(epoch + 1, std::memory_order_relaxed);
   return epoch;
 }
@@ -184,7 +185,7 @@ std::optional<uint32_t> ArrayRange::KnownEpoch(const ChunkLocation& location) co
 std::atomic<uint64_t> RangeRecord::last_id_ = 0;
 
 RangePtr RangeRecord::Get() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return kept_ != nullptr ? kept_ : range_.lock();
 }
 
@@ -194,7 +195,7 @@ RangePtr RangeRecord::GetAgain() const {
   thread_local RangePtr last;
   const uint64_t version = version_.load(std::memory_order_acquire);
   if (last_id == id_ && last_version == version && last != nullptr) return last;
-  last = nullptr;  // otherwise it would keep them alive
+  last = nullptr;  // a cached range would keep its chunks alive
   last = Get();
   last_id = id_;
   last_version = version;
@@ -202,7 +203,7 @@ RangePtr RangeRecord::GetAgain() const {
 }
 
 void RangeRecord::Set(const RangePtr& range) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   range_ = range;
   kept_ = nullptr;
   version_.fetch_add(1, std::memory_order_release);
@@ -210,13 +211,13 @@ void RangeRecord::Set(const RangePtr& range) {
 
 void RangeRecord::Drop() {
   RangePtr dropped;  // freed after unlocking
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   dropped.swap(kept_);
   version_.fetch_add(1, std::memory_order_release);
 }
 
 void RangeRecord::Keep() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (auto range = range_.lock()) kept_ = std::move(range);
   version_.fetch_add(1, std::memory_order_release);
 }

@@ -1,18 +1,19 @@
-// ArrayRange: the positions of the chunk files and chunk folders of one array.
+// ArrayRange: maps the chunk files and chunk folders of one array to positions, the lower bits of
+// their ids.
 //
-// All chunks with one coordinate along axis 0 are a row. Rows get their positions in segments: the
-// first segment covers the rows that the array had at first use; each further one covers the rows
-// added since, with room to double. So an array that is appended to along axis 0 keeps its ids, and
-// needs few segments. A segment holds the files, one block per encoding (views that serve the same
-// bytes share an inode), then one block of folders per view with nested chunks: the folder of all
-// ("c"), then those of one coordinate, of two, and so on, each row-major.
+// All chunks with the same coordinate along axis 0 are a row. Rows get their positions in segments:
+// the first segment covers the rows that the array had at first use, and each later segment covers
+// the rows added since, with room for as many again. So an array that is appended to along axis 0
+// keeps its ids and needs few segments. A segment has one block of files per encoding, because
+// views that serve the same bytes share inodes. After these it has one block of folders per view
+// with nested chunks: the folder of all chunks ("c"), then the folders that fix one coordinate, two
+// coordinates, and so on, each in row-major order.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -20,12 +21,13 @@
 #include "fs/ids/epoch_table.h"
 #include "fs/ids/file_kind.h"
 #include "zarrcore/base/digest.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/hierarchy/hierarchy.h"
 
 namespace zarrfs {
 
-/// The number of a file or folder of a mount, an inode number: 16 bits of epoch above 48 bits of
-/// position.
+/// The id of a file or folder of a mount, which is also its inode number: 16 bits of epoch above 48
+/// bits of position.
 using NodeId = uint64_t;
 
 inline constexpr NodeId kRootId = 1;
@@ -37,9 +39,6 @@ inline constexpr int kPositionBits = 48;
 [[nodiscard]] constexpr uint16_t EpochOf(NodeId id) {
   return static_cast<uint16_t>(id >> kPositionBits);
 }
-/// Epochs of versions are modulo this.
-inline constexpr uint32_t kEpochs = 0xfffe;
-
 [[nodiscard]] constexpr NodeId MakeId(uint64_t position, uint32_t epoch) {
   return (NodeId{epoch % kEpochs} << kPositionBits) | position;
 }
@@ -59,34 +58,36 @@ class ArrayRange {
   struct Segment {
     uint64_t first_row = 0;
     uint64_t rows = 0;
-    uint64_t position = 0;  // first position
+    uint64_t position = 0;  // the first position of the segment
   };
 
+  /// How one view shows the chunks of the array.
   struct ViewPart {
     bool shown = false;
     ChunkNaming naming;
     ChunkEncoding encoding;
-    uint32_t encoding_number = 0;  // first view that serves the same files
+    uint32_t encoding_number = 0;  // the number of the first view that serves the same files
     std::shared_ptr<const FillChunk> fill_chunk;
     uint64_t file_block = 0;
     uint64_t folder_block = 0;
-    bool has_folders = false;  // otherwise chunks lie in the array's own folder
-    uint64_t files = 0;        // position of chunk 0
-    uint32_t links = 1;        // number of listed views that serve the same files, or 1
+    bool has_folders = false;  // otherwise chunks are in the array's own folder
+    uint64_t files = 0;        // the position of chunk 0
+    uint32_t links = 1;        // the number of listed views that serve the same files, at least 1
 
-    /// Which sizes of stored chunks are readable as files.
+    /// Which sizes of stored chunks can be served as files.
     [[nodiscard]] Sizes sizes() const { return encoding.as_stored ? Sizes::kAny : Sizes::kChecked; }
   };
 
-  /// The chunk file or chunk folder at a position; neither if it no longer exists.
+  /// The chunk file or chunk folder at a position. Neither `chunk` nor `level` is set if it no
+  /// longer exists.
   struct Place {
     size_t view = 0;
     std::optional<InnerIndex> chunk;
-    std::optional<size_t> level;  // for a folder: number of coordinates in `prefix`
+    std::optional<size_t> level;  // for a folder: the number of coordinates in `prefix`
     ChunkCoordinates prefix{};
   };
 
-  /// `listed_views`: as in NodeTable. Has no segments yet.
+  /// Makes a range without segments. For `listed_views` see NodeTable.
   ArrayRange(const Node& node, NodeRecord* record, const ViewSet& listed_views);
 
   /// The number of positions that `rows` rows need in a segment, at least 1.
@@ -95,23 +96,22 @@ class ArrayRange {
 
   [[nodiscard]] size_t rank() const { return chunks->layout().inner_grid.rank(); }
   [[nodiscard]] uint64_t rows() const;
-  /// The epoch of the version of a stored object that a chunk was found in; makes it the current
-  /// one.
+  /// Makes the version of the stored object at `location` the current version; returns its epoch.
   uint32_t ObserveEpoch(const ChunkLocation& location) const;
-  /// As ObserveEpoch() for reads, which may still hold a version that a lookup has found
-  /// superseded: nullopt if it is not the last one observed. Locks only the first time for an
-  /// OpenShard.
+  /// Like ObserveEpoch(), for reads. A read may use a shard that has been replaced since its
+  /// lookup. Returns nullopt unless the version at `location` is the last one observed. Takes a
+  /// lock only at the first call for an OpenShard.
   [[nodiscard]] std::optional<uint32_t> KnownEpoch(const ChunkLocation& location) const;
-  /// The position of a chunk file.
+  /// The position of a chunk file of a view.
   [[nodiscard]] uint64_t PositionOf(size_t view, InnerIndex chunk) const {
     const uint64_t number = ToNumber(chunk);
     const ViewPart& part = views[view];
     if (number < segments_[0].rows * chunks_per_row_) return part.files + number;
     return PositionInLaterSegment(part, number);
   }
-  /// Id of the folder of chunks that begin with `prefix` (its level is prefix.size()).
+  /// The id of the folder of the chunks whose coordinates begin with `prefix`.
   [[nodiscard]] NodeId FolderId(size_t view, std::span<const uint64_t> prefix) const;
-  /// The file or folder at this position in a segment. `kind`: of the file, if it is a chunk's.
+  /// The file or folder at `position` in a segment. `kind` is the kind that a file has there.
   [[nodiscard]] Place PlaceOf(size_t segment, uint64_t position, FileKind kind) const;
 
   NodeRecord* record;
@@ -125,20 +125,21 @@ class ArrayRange {
   [[nodiscard]] uint64_t FilesOf(const Segment& segment, const ViewPart& part) const;
   [[nodiscard]] uint64_t FoldersOf(const Segment& segment, const ViewPart& part) const;
   [[nodiscard]] uint64_t FoldersIn(uint64_t rows) const { return 1 + rows * folders_per_row_; }
-  // The folder number `number` in a block of a segment.
+  // Sets `place` to the folder with number `number` in a block of a segment.
   void FindFolder(const Segment& segment, uint64_t number, Place& place) const;
 
-  std::vector<Segment> segments_;  // by rows, without gaps; never empty
+  std::vector<Segment> segments_;  // sorted by row, without gaps; never empty
   uint64_t chunks_per_row_ = 1;
-  std::vector<uint64_t> widths_;  // number of folders of each level in a row, from level 1 on
+  std::vector<uint64_t> widths_;  // the number of folders in one row, for each level from 1 on
   uint64_t folders_per_row_ = 0;
   uint64_t file_blocks_ = 0;
   uint64_t folder_blocks_ = 0;
 };
 using RangePtr = std::shared_ptr<const ArrayRange>;
 
-/// The naming of an array's chunks as one number: the rank, and for each view whether it shows
-/// them, in which form. For users that know a range only from the journal (IdJournal::Range).
+/// Encodes the naming of an array's chunks as one number: the rank, and for each view whether and
+/// in which form it shows the chunks. A worker that knows a range only from the journal
+/// (IdJournal::Range) needs it.
 [[nodiscard]] uint64_t NamingOf(const ArrayRange& range);
 struct NamingInView {
   size_t rank = 0;
@@ -147,47 +148,48 @@ struct NamingInView {
 };
 [[nodiscard]] NamingInView NamingIn(uint64_t word, size_t view);
 
-/// The positions of an ArrayRange. Lives as long as the process.
+/// The positions allocated to an ArrayRange. Lives as long as the process.
 class RangeRecord {
  public:
   NodeRecord* record = nullptr;
-  uint32_t number = 0;        // number in the journal
-  bool is_inherited = false;  // from another process, and not yet used by this one
-  /// Identifies the contents of the files: the layout of chunks, except the number of rows, and
-  /// their encoding in the views. The positions stay the same as long as it does. A digest, because
-  /// it is kept for every array that was ever used, and its input takes most of a KiB.
+  uint32_t number = 0;        // the number of this range in the journal
+  bool is_inherited = false;  // written by another process, and not yet used by this one
+  /// Identifies the contents of the files: the layout of the chunks, except the number of rows, and
+  /// their encoding in the views. The positions stay valid while `files` is the same. A digest,
+  /// because one is kept for every array that was ever used, and its input takes almost a KiB.
   Digest files;
-  uint64_t rows = 0;  // of the array, while it never shrank
+  uint64_t rows = 0;  // the number of rows of the array, which has never shrunk since
   std::vector<ArrayRange::Segment> segments;
-  /// ChunkSource::id(). Ranges of one source share their epochs, which OpenShards note.
+  /// The ChunkSource::id() of the chunks. Ranges of one source share their epochs, which OpenShards
+  /// record.
   uint64_t source = 0;
   std::shared_ptr<EpochTable> epochs;
 
-  /// Rows that have positions.
+  /// The number of rows that have positions.
   [[nodiscard]] uint64_t covered_rows() const {
     return segments.empty() ? 0 : segments.back().first_row + segments.back().rows;
   }
 
-  /// The array's chunks; null once neither its NodeRecord nor another owner holds them.
+  /// Returns the array's chunks; null once neither a NodeRecord nor another owner holds them.
   [[nodiscard]] RangePtr Get() const;
-  /// As Get(), without a lock if this thread asked for them last.
+  /// Like Get(), but takes no lock if the last call of this thread was for the same chunks.
   [[nodiscard]] RangePtr GetAgain() const;
   void Set(const RangePtr& range);
-  /// Keeps the chunks of a layout that was replaced, or that cannot be read: programs may still be
-  /// in its folders.
+  /// Keeps the chunks of a layout that was replaced or cannot be read, because programs may still
+  /// use its folders.
   void Keep();
   /// Undoes Keep().
   void Drop();
-  /// Invalidates each thread's cached range at its next GetAgain().
+  /// Makes each thread drop its cached range at its next GetAgain().
   void Release() { version_.fetch_add(1, std::memory_order_release); }
 
  private:
   static std::atomic<uint64_t> last_id_;
-  const uint64_t id_ = ++last_id_;     // unique in the process: other mounts' records differ
-  std::atomic<uint64_t> version_ = 0;  // changes with the members below
-  mutable std::mutex mutex_;           // guards the rest
-  std::weak_ptr<const ArrayRange> range_;
-  RangePtr kept_;
+  const uint64_t id_ = ++last_id_;     // unique in the process
+  std::atomic<uint64_t> version_ = 0;  // increased when range_ or kept_ changes
+  mutable Mutex mutex_;
+  std::weak_ptr<const ArrayRange> range_ GUARDED_BY(mutex_);
+  RangePtr kept_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

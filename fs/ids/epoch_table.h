@@ -1,14 +1,15 @@
-// EpochTable: which version of a stored object the inodes of its chunks represent.
+// EpochTable: records which version of a stored object the inodes of its chunks represent.
 //
-// A file's inode never changes its content, so a chunk of a changed shard must be another inode.
-// The table holds, for each stored object that was seen, a fingerprint of its latest version and
-// the number of changes seen: its epoch; and the fingerprints of the kMaxPast versions before that.
-// It holds nothing per chunk inside a shard. Thread-safe.
+// The content behind an inode never changes, so a chunk of a changed shard must get another inode.
+// For each stored object that was seen, the table has a fingerprint of its latest version, the step
+// of the store in which that version was read (a state of the whole store, from which
+// Store::ReadAsOf() can read again), and its epoch, which is the number of changes seen. Earlier
+// versions are in PastVersions. The table has nothing per chunk inside a shard. Thread-safe.
 //
-// Objects lie in pages of kPageObjects neighbours: if all of them are used, each takes less than 10
-// bytes. Pages that were not used for long can be dropped in two steps, Mark() and DropMarked(),
-// between which the names of their inodes must be invalidated. Objects seen after that get an epoch
-// that no inode had before.
+// Objects are stored in pages of kPageObjects neighbours, which take less than 10 bytes per object
+// if all of them are used. Pages that have not been used for a long time are dropped in two stages,
+// Mark() and DropMarked(), between which the caller must invalidate the names of their inodes.
+// Objects seen after that get an epoch that no inode had before.
 #pragma once
 
 #include <atomic>
@@ -17,12 +18,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "fs/ids/id_journal.h"
+#include "fs/ids/past_versions.h"
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs {
 
@@ -30,14 +32,18 @@ class EpochTable {
  public:
   static constexpr uint64_t kPageObjects = 64;
 
-  /// Usage of all tables of a mount.
+  /// Properties of all epoch tables of a mount together: their memory, the round, and the past
+  /// versions. `max_past`: the limit of `past`.
   struct Usage {
-    std::atomic<uint64_t> bytes = 0;
-    std::atomic<uint32_t> round = 0;  // the current round, recorded with each use
+    explicit Usage(size_t max_past = PastVersions::kMaxOpen) : past(max_past) {}
+
+    std::atomic<uint64_t> bytes = 0;  // the memory of all tables in bytes, without `past`
+    std::atomic<uint32_t> round = 0;  // the current round, which each use records
+    PastVersions past;
   };
 
-  /// `objects`: expected number of objects; small tables use one lock. Observations go to the
-  /// journal, if there is one, as those of table `number`.
+  /// `objects` is the expected number of objects; small tables use one lock. Observations are
+  /// written to `journal`, if it is not null, under the table number `number`.
   explicit EpochTable(uint64_t objects = UINT64_MAX,
                       std::shared_ptr<Usage> usage = std::make_shared<Usage>(),
                       IdJournal* journal = nullptr, uint32_t number = 0);
@@ -45,71 +51,76 @@ class EpochTable {
   EpochTable(const EpochTable&) = delete;
   EpochTable& operator=(const EpochTable&) = delete;
 
-  /// Restores the latest observation of the previous process.
+  /// Restores an observation that the previous process wrote to the journal.
   void Inherit(const IdJournal::Epoch& epoch);
 
-  /// Number in the journal.
+  /// The number of the table in the journal.
   [[nodiscard]] uint32_t number() const { return number_; }
 
-  /// The epoch of `object` in the version with `fingerprint`: 0 for the first version seen, plus
-  /// one each time the version differs from the previous one, or the previous one was dropped.
-  uint32_t Observe(uint64_t object, uint64_t fingerprint);
+  /// Records that `object` has the version with `fingerprint`, read in `step` of the store, and
+  /// returns the version's epoch. The epoch is 0 for the first version seen. It increases by one
+  /// each time the version differs from the previous one, or the previous one was dropped.
+  uint32_t Observe(uint64_t object, uint64_t fingerprint, uint32_t step = 0);
 
-  /// The fingerprint of the version with this epoch (by `same`, a bool(uint32_t epoch)), including
-  /// the current one; nullopt if that is too long ago.
-  template <typename Same>
-  std::optional<uint64_t> FingerprintOf(uint64_t object, Same same) {
-    Part& part = PartOf(object);
-    const std::lock_guard lock(part.mutex);
-    const auto current = Find(part, object);
-    if (current && same(current->epoch)) return current->fingerprint;
-    // NOLINTNEXTLINE(modernize-loop-convert): clang 14 cannot compile std::views::reverse
-    for (auto past = part.past.rbegin(); past != part.past.rend(); ++past) {
-      if (past->object == object && same(past->seen.epoch)) return past->seen.fingerprint;
-    }
-    return std::nullopt;
-  }
+  /// Returns the current or an earlier version of `object` whose epoch modulo kEpochs is `epoch`;
+  /// nullopt if that version is no longer known.
+  [[nodiscard]] std::optional<ObjectVersion> VersionOf(uint64_t object, uint16_t epoch);
 
-  /// The latest observed epoch; if there is none, the epoch that the first will get.
+  /// The latest observed epoch; if none was observed, the epoch that the first observation will
+  /// get.
   uint32_t Current(uint64_t object);
 
-  /// For reads, which may still hold a version that a lookup has found superseded. The epoch of the
-  /// version, if it is the latest observed.
+  /// Returns the epoch of the version with `fingerprint` if it is the latest observed. For reads,
+  /// which may still use a version after a lookup has observed a later one.
   std::optional<uint32_t> Known(uint64_t object, uint64_t fingerprint);
 
-  /// Adds, for each round, the number of objects of pages last used in it.
+  /// Adds to `objects`, for each round, the number of objects in the pages last used in that round.
   void CountByRound(std::map<uint32_t, uint64_t>& objects);
-  /// Marks pages last used in `round` or before, until `left` (reduced by their objects) is used
-  /// up, and passes their objects to `name`, which must not use this table.
+  /// Marks as expired the pages last used in `round` or earlier, and calls `name` for each object
+  /// on them. `name` must not use this table. Reduces `left` by the number of objects, and stops
+  /// when it is 0.
   void Mark(uint32_t round, uint64_t& left, const std::function<void(uint64_t object)>& name);
-  /// Drops marked pages not used since they were marked.
+  /// Drops marked pages that have not been used since they were marked.
   void DropMarked();
 
  private:
   static constexpr uint64_t kObjectsOfOnePart = 16;
-  static constexpr size_t kMaxPast = 1024;  // of each part
   struct Seen {
     uint64_t fingerprint;
     uint32_t epoch;
+    uint32_t step;
   };
-  struct Past {
-    uint64_t object;
-    Seen seen;
+  // A number for each seen object of a page.
+  struct Column {
+    uint32_t first = 0;
+    std::vector<uint32_t> values;  // empty: all numbers are `first`
+
+    [[nodiscard]] uint32_t At(size_t index) const { return values.empty() ? first : values[index]; }
+    [[nodiscard]] uint64_t bytes() const { return values.capacity() * sizeof(values[0]); }
+    // Makes room to set or add `value` in a page of `count` objects. No other member allocates
+    // memory.
+    void Prepare(size_t count, uint32_t value);
+    void Insert(size_t index, uint32_t value);
+    void Set(size_t index, uint32_t value);
   };
   struct Page {
-    uint64_t seen = 0;                   // bit i: object i of the page was seen
-    std::vector<uint64_t> fingerprints;  // of the seen objects, in their order
-    std::vector<uint32_t> epochs;        // likewise; empty: all are first_epoch
-    uint32_t first_epoch = 0;
+    uint64_t seen = 0;                   // bit i is set if object i of the page was seen
+    std::vector<uint64_t> fingerprints;  // of the seen objects, in the order of their numbers
+    Column epochs;
+    Column steps;
     uint32_t round = 0;
     bool is_marked = false;
 
     [[nodiscard]] uint64_t bytes() const;
     [[nodiscard]] size_t IndexOf(uint64_t object) const;
-    // Adds a new object. If memory has run out, changes nothing.
-    void Insert(uint64_t object, uint64_t fingerprint, uint32_t epoch);
+    [[nodiscard]] Seen At(size_t index) const {
+      return {fingerprints[index], epochs.At(index), steps.At(index)};
+    }
+    // These functions add or change an object. If memory runs out, they change nothing.
+    void Insert(uint64_t object, const Seen& seen_now);
+    void Set(size_t index, const Seen& seen_now);
   };
-  // Counts the growth of a page's memory.
+  // Adds the growth of a page's memory to the usage when it is destroyed.
   class CountedPage {
    public:
     CountedPage(Usage& usage, Page& page, bool is_new)
@@ -124,13 +135,12 @@ class EpochTable {
     const uint64_t before_;
   };
   struct Part {
-    std::mutex mutex;
-    std::unordered_map<uint64_t, Page> pages;
-    std::vector<Past> past;    // oldest first
-    uint32_t first_epoch = 0;  // later than every epoch of a dropped page
+    Mutex mutex;
+    std::unordered_map<uint64_t, Page> pages GUARDED_BY(mutex);
+    uint32_t first_epoch GUARDED_BY(mutex) = 0;  // greater than every epoch of a dropped page
   };
   Part& PartOf(uint64_t object) { return parts_[object / kPageObjects % part_count_]; }
-  static std::optional<Seen> Find(const Part& part, uint64_t object);
+  static std::optional<Seen> Find(const Part& part, uint64_t object) REQUIRES(part.mutex);
   static uint64_t BitOf(uint64_t object) { return uint64_t{1} << object % kPageObjects; }
 
   const size_t part_count_;

@@ -1,8 +1,9 @@
-// FileKind: the kind of a file in a mount. It decides how the file is read, what its entry is, and
-// why it may be unreadable.
+// FileKind: the kind of a file in a mount. It decides how the file is read, how its entry is made,
+// and why the file may be unreadable.
 //
-// The id determines it: the epoch of a chunk, the view and number of a document. LOOKUP derives it
-// from what it found, READ from the id; both use this header.
+// An id determines the kind of its file: by its epoch for a chunk, by the view and number for a
+// document. LOOKUP derives the kind from the object that it found, READ from the id; both use this
+// header.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +17,26 @@ namespace zarrfs {
 
 enum class FileKind : uint8_t {
   kNone,           // a folder
-  kStoredChunk,    // in the store, passed through or decoded
-  kFillChunk,      // of fill values: not in the store
-  kDocument,       // a metadata file of one node
-  kMadeDocument,   // made from several nodes
-  kAssembledFile,  // made from the chunks of arrays
-  kStoredFile,     // an object that is not part of Zarr
-  kUnreadable,     // replaces any of these: reading it fails with the reason
+  kStoredChunk,    // an object in the store, passed through or decoded
+  kFillChunk,      // made of fill values, because the chunk is not in the store
+  kDocument,       // a metadata file made from one node
+  kMadeDocument,   // a metadata file made from several nodes
+  kAssembledFile,  // a file made from the chunks of arrays
+  kStoredFile,     // an object in the store that is not part of Zarr
+  kUnreadable,     // a file of any other kind that cannot be read; reading it fails with the reason
 };
 
-/// Epochs that no version has: for inodes of a chunk that cannot be read, and of a missing chunk
-/// shown as a file of fill values.
+/// Epochs that no version has: kUnreadableEpoch for the inode of a chunk that cannot be read,
+/// kFillEpoch for the inode of a missing chunk that is shown as a file of fill values.
 inline constexpr uint16_t kUnreadableEpoch = 0xffff;
 inline constexpr uint16_t kFillEpoch = 0xfffe;
 
-/// The number, among a folder's documents, of the one named by NodeView::consolidated.
+/// The number of the document that NodeView::consolidated names, among the documents of a folder.
 inline constexpr size_t kConsolidatedDocument = kMaxDocuments - 1;
-/// The number for a stored file, which is one document in every view that has it.
+/// The document number of a stored file, which is one document in every view that shows it.
 inline constexpr size_t kStoredFileDocument = kMaxDocuments - 2;
 
-/// Whether the nodes of a view are files, or groups of files.
+/// Whether a view shows nodes, or groups of nodes, as files.
 [[nodiscard]] inline bool HasFiles(size_t view) {
   return AllViews()[view]->file_of() != FileOf::kNothing;
 }
@@ -56,7 +57,8 @@ inline constexpr size_t kStoredFileDocument = kMaxDocuments - 2;
   return epoch == kFillEpoch ? FileKind::kFillChunk : FileKind::kStoredChunk;
 }
 
-/// The document that notes the versions of this one: both files of texts share one.
+/// The number of the document whose versions also apply to `document`: the two files of an array of
+/// strings have the same versions.
 [[nodiscard]] inline size_t VersionedDocument(size_t document) {
   return document == kTextChunk ? kTextDocument : document;
 }

@@ -26,7 +26,8 @@ std::string ArrayOf(std::string_view type, std::string_view fill_value, std::str
       type, fill_value, codec);
 }
 
-// The length is part of the list: so is a kind of node that a view does not show.
+// Adds the number and names of documents. The number matters if a view shows no documents for a
+// kind of node.
 void AddNames(std::string_view of, const std::vector<Document>& documents, ViewIds& ids) {
   ids.documents.push_back(fmt::format("{}: {}", of, documents.size()));
   for (const Document& document : documents) ids.documents.push_back(document.name);

@@ -1,6 +1,7 @@
-// IdFormat: the meaning of an id depends on the views, on the documents of each, and on their order
-// (node_table.h). A journal of ids is valid only for a program that numbers them identically, so
-// the format of the journal is computed from all of these.
+// IdFormat: a number that identifies the meaning of ids. The meaning depends on the views, on the
+// documents of each view, and on their order (node_table.h). A journal of ids is valid only for a
+// program that assigns the same numbers, so the format of the journal is computed from all of
+// these.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,20 @@
 
 namespace zarrfs {
 
-/// The properties of a view that ids depend on.
+/// The properties of a view on which ids depend.
 struct ViewIds {
   std::string name;
   std::vector<std::string> documents;  // in the order of their numbers
 };
 
-/// The properties of AllViews(): the documents that they show for a group, an array and an array of
-/// texts.
+/// The properties of AllViews(): the documents that each view shows for a group, an array and an
+/// array of strings.
 [[nodiscard]] std::vector<ViewIds> IdsOfViews();
 
-/// The format of a journal whose nodes have `block` positions each.
+/// Computes the format of a journal whose nodes have `block` positions each.
 [[nodiscard]] uint64_t IdFormatOf(uint64_t block, std::span<const ViewIds> views);
 
-/// The format of this program.
+/// The format of the journals of this program.
 [[nodiscard]] uint64_t IdFormat();
 
 }  // namespace zarrfs

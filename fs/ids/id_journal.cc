@@ -21,21 +21,23 @@ namespace {
 
 constexpr size_t kMaxNumbers = 5;
 constexpr size_t kMaxText = 1 << 16;
-// Larger ranges use numbers that 32-bit programs cannot stat.
+// Ranges with more positions than this get numbers from kHighStart on, which 32-bit programs cannot
+// stat.
 constexpr uint64_t kMaxLowCount = uint64_t{1} << 28;
 
-// A record: this, its numbers, its text, and zeros up to a multiple of eight bytes. Epochs, of
-// which there may be millions, have their table in `kind` and no text.
+// The header of a record. Numbers, a string, and zero padding to a multiple of eight bytes follow.
+// Millions of epoch records may exist, so they are shorter: the number of the table is part of
+// `kind`, and no string follows.
 struct RecordHead {
-  uint32_t kind = 0;        // and the table, above kBitsOfKind
-  uint32_t text_bytes = 0;  // or the epoch
+  uint32_t kind = 0;  // the kind in the kBitsOfKind lowest bits; for an epoch, the table above them
+  uint32_t text_bytes = 0;  // the length of the string; for an epoch, the epoch
 };
 constexpr int kBitsOfKind = 8;
 constexpr uint32_t kMaxTables = 1u << (32 - kBitsOfKind);
 
 constexpr size_t Padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// Whether a key of a store may be such a path: "", "a", "a/b".
+// Whether `path` has the form of a path in a store: "", "a", "a/b".
 bool IsPath(std::string_view path) {
   if (path.empty()) return true;
   if (path.find('\0') != path.npos) return false;
@@ -52,12 +54,12 @@ std::string_view TextOf(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
 }
 
-// Allocated positions, in order of allocation.
+// Checks that positions are in the order of their allocation.
 struct Given {
   uint64_t low = IdJournal::kFirstPosition;
   uint64_t high = IdJournal::kHighStart;
 
-  // False if any of them was allocated before, or is not allocated yet.
+  // False if any of the positions was allocated before, or is not allocated yet.
   bool Take(uint64_t first, uint64_t count, uint64_t low_end, uint64_t high_end) {
     const bool is_high = first >= IdJournal::kHighStart;
     uint64_t& from = is_high ? high : low;
@@ -84,7 +86,8 @@ Result<void> IdJournal::Continue(Descriptor file) {
   if (is_new && ftruncate(file.get(), kHeaderBytes) != 0) {
     return Fail(FromErrno(errno), "ids: {}", ErrnoText(errno));
   }
-  if (!is_new && size < kHeaderBytes) return Fail(ErrorCode::kDamaged, "ids: {} bytes", size);
+  if (!is_new && size < kHeaderBytes)
+    return Fail(ErrorCode::kDamaged, "ids: the journal has {} bytes, fewer than its header", size);
   void* const mapped =
       mmap(nullptr, kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mapped == MAP_FAILED) return Fail(FromErrno(errno), "ids: {}", ErrnoText(errno));
@@ -95,7 +98,8 @@ Result<void> IdJournal::Continue(Descriptor file) {
   const Header found = *header_;
   if (found.next_low < kFirstPosition || found.next_low > kHighStart ||
       found.next_high < kHighStart || found.next_high > kPositions) {
-    return Fail(ErrorCode::kDamaged, "ids: positions {} and {}", found.next_low, found.next_high);
+    return Fail(ErrorCode::kDamaged, "ids: the journal has invalid positions {} and {}",
+                found.next_low, found.next_high);
   }
   predecessors_ = found.processes;
   header_->processes = found.processes + 1;
@@ -113,6 +117,7 @@ Result<void> IdJournal::Continue(Descriptor file) {
   }
   holds_ = holds_ && Parse(bytes, found, kept_);
   if (!holds_) kept_ = {};
+  const MutexLock lock(mutex_);
   tables_ = kept_.tables;
   ranges_ = static_cast<uint32_t>(kept_.ranges.size());
   header_->lost = 0;
@@ -123,7 +128,8 @@ Result<void> IdJournal::Continue(Descriptor file) {
 Result<void> IdJournal::Cut(uint64_t bytes) {
   header_->used = bytes;
   if (ftruncate(file_.get(), static_cast<off_t>(kHeaderBytes + bytes)) != 0) {
-    return Fail(FromErrno(errno), "ids of earlier workers: {}", ErrnoText(errno));
+    return Fail(FromErrno(errno), "the ids of earlier workers cannot be kept: {}",
+                ErrnoText(errno));
   }
   return {};
 }
@@ -131,9 +137,10 @@ Result<void> IdJournal::Cut(uint64_t bytes) {
 void IdJournal::Reject() {
   kept_ = {};
   holds_ = false;
+  const MutexLock lock(mutex_);
   tables_ = kept_.tables;
   ranges_ = 0;
-  // Remaining records would never be found: only those before `used` are read.
+  // If the cut fails, the remaining records are ignored, because only those before `used` are read.
   if (file_) static_cast<void>(Cut(0));
 }
 
@@ -149,7 +156,8 @@ bool IdJournal::Parse(std::string_view bytes, const Header& header, Kept& kept) 
     if (bytes.size() < sizeof head) return false;
     std::memcpy(&head, bytes.data(), sizeof head);
     bytes.remove_prefix(sizeof head);
-    constexpr std::array<size_t, 7> kNumbers = {0, 2, 2, 4, 5, 2, 2};  // by kind
+    // The number of numbers in a record, by kind.
+    constexpr std::array<size_t, 7> kNumbers = {0, 2, 2, 4, 5, 2, 2};
     const uint32_t table = head.kind >> kBitsOfKind;
     const uint32_t epoch = head.text_bytes;
     head.kind &= (1u << kBitsOfKind) - 1;
@@ -243,7 +251,7 @@ void IdJournal::AppendBytes(std::string_view record) {
 }
 
 std::optional<uint64_t> IdJournal::Allocate(uint64_t count) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool high = count > kMaxLowCount || header_->next_low + count > kHighStart;
   uint64_t& next = high ? header_->next_high : header_->next_low;
   if (count > kPositions - next) return std::nullopt;
@@ -253,44 +261,44 @@ std::optional<uint64_t> IdJournal::Allocate(uint64_t count) {
 }
 
 uint32_t IdJournal::NextStatus() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<uint32_t>(++header_->next_status);
 }
 
 uint32_t IdJournal::NewTable() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return tables_++;
 }
 
 void IdJournal::AddNode(uint64_t block, uint64_t count, std::string_view path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Append(Kind::kNode, {block, count}, path);
 }
 
 void IdJournal::AddDocuments(uint64_t block, const Digest& documents, uint32_t epoch) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Append(Kind::kDocuments, {block, epoch}, TextOf(documents));
 }
 
 uint32_t IdJournal::AddRange(uint64_t block, const Digest& files, uint32_t table, uint64_t objects,
                              uint64_t naming) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Append(Kind::kRange, {block, table, objects, naming}, TextOf(files));
   return ranges_++;
 }
 
 void IdJournal::AddSegment(uint32_t range, const Segment& segment) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Append(Kind::kSegment, {range, segment.first_row, segment.rows, segment.position, segment.count});
 }
 
 void IdJournal::AddRows(uint32_t range, uint64_t rows) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Append(Kind::kRows, {range, rows});
 }
 
 void IdJournal::AddEpoch(const Epoch& epoch) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   struct {
     RecordHead head;
     uint64_t object = 0;

@@ -1,20 +1,20 @@
-// IdJournal: the ids that a mount has given to the kernel, for the process that serves it next.
+// IdJournal: records the ids that a mount has given to the kernel, for the next process that serves
+// the mount.
 //
-// The kernel keeps ids for as long as programs use them: a working folder, an open file. If another
-// process takes over the mount, they must keep their meaning. So the part of an id's meaning that
-// is not arithmetic (node_table.h, epoch_table.h) is written to a memory file before the id is
-// used: paths and their positions, the segments of arrays, and the versions of stored objects that
-// have an epoch. The file only grows; a process killed during a write leaves the earlier records
-// intact.
+// The kernel keeps ids as long as programs use them, as working folders or open files. If another
+// process takes over the mount, the ids must keep their meaning. So the part of an id's meaning
+// that cannot be computed (node_table.h, epoch_table.h) is written to a memory file before the id
+// is used: paths and their positions, the segments of arrays, and the versions of stored objects
+// that have an epoch. The file only grows; a process killed during a write leaves the earlier
+// records intact.
 //
-// The next process does not trust the file. If it is inconsistent it is dropped as a whole: then
-// all ids used so far are stale, except the root's, and none of them is reused. Thread-safe.
+// The next process does not trust the file. If the file is inconsistent, all of it is dropped. Then
+// all ids used so far are stale, except the root's, and none of them is used again. Thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "zarrcore/base/digest.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/os/descriptor.h"
 
@@ -29,22 +30,23 @@ namespace zarrfs {
 
 class IdJournal {
  public:
-  /// Version of the file's records and of the arithmetic of array_range.h. A part of IdFormat(),
-  /// with which the file begins.
+  /// The version of the file's records and of the arithmetic in array_range.h. It is part of
+  /// IdFormat(), with which the file begins.
   static constexpr uint64_t kLayout = 1;
   /// A larger file is dropped like an inconsistent one.
   static constexpr uint64_t kMaxBytes = uint64_t{128} << 20;
-  /// Positions up to kFirstPosition belong to the root and the status files. Those from kHighStart
-  /// on are for huge arrays: 32-bit programs cannot stat them.
+  /// Positions below kFirstPosition belong to the root and the status files. Positions from
+  /// kHighStart on are for huge arrays, because 32-bit programs cannot stat files with
+  /// inode numbers that large.
   static constexpr uint64_t kFirstPosition = 16;
   static constexpr uint64_t kHighStart = uint64_t{1} << 32;
   static constexpr uint64_t kPositions = uint64_t{1} << 48;
 
-  // --- What was written --------------------------------------------------------------------------
+  // --- The records -------------------------------------------------------------------------------
 
   struct Node {
     uint64_t block = 0;
-    uint64_t count = 0;  // positions of the block
+    uint64_t count = 0;  // the number of positions in the block
     std::string path;
     uint32_t document_epoch = 0;
     std::optional<Digest> documents;
@@ -53,13 +55,13 @@ class IdJournal {
     uint64_t first_row = 0;
     uint64_t rows = 0;
     uint64_t position = 0;
-    uint64_t count = 0;  // number of positions
+    uint64_t count = 0;  // the number of positions in the segment
   };
   struct Range {
-    uint32_t node = 0;   // of Kept::nodes
-    uint32_t table = 0;  // of epochs
+    uint32_t node = 0;   // an index of Kept::nodes
+    uint32_t table = 0;  // the number of the range's table of epochs
     uint64_t objects = 0;
-    uint64_t naming = 0;  // NamingOf(ArrayRange)
+    uint64_t naming = 0;  // see NamingOf()
     Digest files;
     uint64_t rows = 0;
     std::vector<Segment> segments;
@@ -70,54 +72,71 @@ class IdJournal {
     uint64_t object = 0;
     uint64_t fingerprint = 0;
   };
-  /// Nodes and segments in the order in which their positions were allocated.
+  /// The records of a journal. Nodes and segments are in the order in which their positions were
+  /// allocated.
   struct Kept {
     std::vector<Node> nodes;
     std::vector<Range> ranges;
-    std::vector<std::pair<uint32_t, uint32_t>> segments;  // range, and segment of it
-    std::vector<Epoch> epochs;                            // the last one of an object counts
+    std::vector<std::pair<uint32_t, uint32_t>> segments;  // (range, segment of the range)
+    std::vector<Epoch> epochs;  // if an object has several records, the last one counts
     uint32_t tables = 1;
   };
 
-  // --- Life --------------------------------------------------------------------------------------
+  /// The beginning of the file, which is mapped. Only the process that serves the mount writes it.
+  struct Header {
+    uint64_t format = 0;  // see IdFormat()
+    uint64_t generation = 0;
+    uint64_t processes = 0;
+    uint64_t used = 0;  // the number of bytes after the header
+    uint64_t lost = 0;  // 1 if some records were not written
+    uint64_t next_low = kFirstPosition;
+    uint64_t next_high = kHighStart;
+    uint64_t next_status = 0;
+  };
+  static constexpr uint64_t kHeaderBytes = 4096;
 
-  /// In memory only: no process will take over.
+  // --- Creating and continuing a journal ---------------------------------------------------------
+
+  /// Makes a journal in memory only, which no process can take over.
   IdJournal();
   ~IdJournal();
   IdJournal(const IdJournal&) = delete;
   IdJournal& operator=(const IdJournal&) = delete;
 
-  /// Continues `file`, which is empty, or was written by the previous process. Call before anything
-  /// else. kDamaged if not even the allocated positions are known: then no id can be allocated.
+  /// Continues the journal in `file`, which is empty, or was written by the previous process or by
+  /// IdFile::Load(). Call before all other functions. kDamaged if not even the allocated positions
+  /// are known, so no id can be allocated.
   [[nodiscard]] Result<void> Continue(Descriptor file);
 
-  /// The records of the previous process, until they are dropped.
+  /// The records of the previous process. Empty after DropKept().
   [[nodiscard]] const Kept& kept() const { return kept_; }
   void DropKept() { kept_ = {}; }
-  /// The records do not fit this program: treats them as inconsistent. Call before anything is
-  /// written.
+  /// Drops all records, as if they were inconsistent, because they do not fit this program. Call
+  /// before anything is written.
   void Reject();
-  /// Whether an earlier process's ids are known. True if there was none.
+  /// False if the records of an earlier process could not be used. True if no earlier process has
+  /// written the journal.
   [[nodiscard]] bool holds() const { return holds_; }
-  /// Number of processes that wrote it before this one.
+  /// The number of processes that wrote the journal before this one.
   [[nodiscard]] uint64_t predecessors() const { return predecessors_; }
-  /// Of all inodes of the mount (Entry::generation).
+  /// The generation of all inodes of the mount; see Entry::generation.
   [[nodiscard]] uint64_t generation() const { return header_->generation; }
-  /// Positions from here to kHighStart are free. Not concurrently with Allocate().
+  /// The first free position below kHighStart. Must not be called concurrently with Allocate().
   [[nodiscard]] uint64_t next_low() const { return header_->next_low; }
 
   // --- Writing -----------------------------------------------------------------------------------
 
-  /// The first of `count` new positions; nullopt if none are left.
+  /// Allocates `count` positions and returns the first; nullopt if not enough are left.
   [[nodiscard]] std::optional<uint64_t> Allocate(uint64_t count);
-  /// Counts snapshots of status files: a number never returns before 2^32 others.
+  /// Returns a new number for a snapshot of a status file. It is unique among 2^32 snapshots.
   [[nodiscard]] uint32_t NextStatus();
-  /// Number of a new table of epochs. 0 is that of documents made from several nodes.
+  /// Returns the number of a new table of epochs. Number 0 is the table of documents made from
+  /// several nodes.
   [[nodiscard]] uint32_t NewTable();
 
   void AddNode(uint64_t block, uint64_t count, std::string_view path);
   void AddDocuments(uint64_t block, const Digest& documents, uint32_t epoch);
-  /// Returns the number of the range.
+  /// Records a new range of an array; returns the number of the range.
   [[nodiscard]] uint32_t AddRange(uint64_t block, const Digest& files, uint32_t table,
                                   uint64_t objects, uint64_t naming);
   void AddSegment(uint32_t range, const Segment& segment);
@@ -126,35 +145,23 @@ class IdJournal {
 
  private:
   enum class Kind : uint32_t { kNode = 1, kDocuments, kRange, kSegment, kRows, kEpoch };
-  // At the beginning of the file, mapped. Only this process writes.
-  struct Header {
-    uint64_t format = 0;  // IdFormat()
-    uint64_t generation = 0;
-    uint64_t processes = 0;
-    uint64_t used = 0;  // bytes after the header
-    uint64_t lost = 0;  // some records were not written
-    uint64_t next_low = kFirstPosition;
-    uint64_t next_high = kHighStart;
-    uint64_t next_status = 0;
-  };
-  static constexpr uint64_t kHeaderBytes = 4096;
-
-  void Append(Kind kind, std::initializer_list<uint64_t> numbers, std::string_view text = {});
-  void AppendBytes(std::string_view record);
-  // Drops all records after the first `bytes`.
+  void Append(Kind kind, std::initializer_list<uint64_t> numbers, std::string_view text = {})
+      REQUIRES(mutex_);
+  void AppendBytes(std::string_view record) REQUIRES(mutex_);
+  // Drops all records after the first `bytes` bytes.
   Result<void> Cut(uint64_t bytes);
-  // False if the records are inconsistent.
+  // Parses and checks the records; false if they are inconsistent.
   static bool Parse(std::string_view bytes, const Header& header, Kept& kept);
 
-  std::mutex mutex_;  // guards writing
-  Descriptor file_;   // none: in memory only
+  Mutex mutex_;      // also held while records and the header are written, once Continue() is done
+  Descriptor file_;  // empty if the journal is only in memory
   Header memory_;
   Header* header_ = &memory_;
   Kept kept_;
   bool holds_ = true;
   uint64_t predecessors_ = 0;
-  uint32_t tables_ = 1;
-  uint32_t ranges_ = 0;
+  uint32_t tables_ GUARDED_BY(mutex_) = 1;
+  uint32_t ranges_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace zarrfs

@@ -10,10 +10,11 @@
 namespace zarrfs {
 namespace {
 
-// This number of nodes is cached even if they are large: otherwise each request would load them
-// anew. Very large ones: only the last.
+// The number of nodes that are cached even if they are large, because otherwise each request would
+// load them again. If they are very large, only the last one is kept.
 constexpr size_t kAlwaysHeld = 8;
-constexpr size_t kVeryLarge = size_t{256} << 20;  // in total; or the budget, if that is larger
+// The total size in bytes above which only one node is kept, if the budget is not larger.
+constexpr size_t kVeryLarge = size_t{256} << 20;
 
 Digest DocumentsDigest(const Node& node) {
   DigestBuilder all;
@@ -21,29 +22,8 @@ Digest DocumentsDigest(const Node& node) {
   return all.Finish();
 }
 
-// See NodeRecord::shape.
-uint64_t ShapeOf(const Node& node) {
-  DigestBuilder all;
-  all.Add(node.document);
-  all.Add(uint64_t{node.metadata.has_value()});
-  all.Add(uint64_t{node.group() != nullptr});
-  all.Add(uint64_t{node.below_ome});
-  // The dimension names of arrays below: AxesIn04().
-  if (const GroupMetadata* const group = node.group(); group != nullptr && node.is_v2()) {
-    all.Add(DumpJson(MemberOrNull(group->attributes, "multiscales")));
-  }
-  for (const ObjectInfo* info : {&node.info, &node.folder_info}) {
-    for (const uint64_t each : {info->mode, info->uid, info->gid}) all.Add(each);
-  }
-  for (const NodeView& view : node.views) {
-    all.Add(uint64_t{view.hidden.has_value()});
-    all.Add(view.consolidated);
-  }
-  return DigestHash{}(all.Finish());
-}
-
-// See RangeRecord::files. Chunks in the same encoding differ only by the fill value, and by whether
-// it has files.
+// Computes RangeRecord::files. Chunks with the same encoding differ only by the fill value, and by
+// whether missing chunks have files.
 Digest FilesDigest(const Node& node) {
   DigestBuilder all;
   all.Add(ChunksText(*node.array(), /*without_rows=*/true));
@@ -63,8 +43,12 @@ Digest FilesDigest(const Node& node) {
 
 }  // namespace
 
-NodeTable::NodeTable(const ViewSet& listed_views, IdJournal& journal, size_t node_bytes)
-    : listed_views_(listed_views), node_bytes_(node_bytes), journal_(journal) {
+NodeTable::NodeTable(const ViewSet& listed_views, IdJournal& journal, size_t node_bytes,
+                     size_t max_past)
+    : listed_views_(listed_views),
+      node_bytes_(node_bytes),
+      epoch_usage_(std::make_shared<EpochTable::Usage>(max_past)),
+      journal_(journal) {
   Inherit();
 }
 
@@ -105,7 +89,7 @@ void NodeTable::Inherit() {
       table = std::make_shared<EpochTable>(range.objects, epoch_usage_, &journal_, range.table);
     }
     made.epochs = table;
-    made.record->range = &made;  // the last one counts
+    made.record->range = &made;  // if a node has several ranges, the last one is current
   }
   for (const IdJournal::Epoch& epoch : kept.epochs) {
     if (tables[epoch.table] != nullptr) tables[epoch.table]->Inherit(epoch);
@@ -130,8 +114,8 @@ bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t 
   const uint64_t covered = positions.covered_rows();
   if (!positions.segments.empty() && rows <= covered) return true;
   uint64_t more = rows - covered;
-  // An array that has grown may grow again; but do not use numbers that 32-bit programs cannot
-  // stat.
+  // An array that has grown may grow again, so reserves twice as many rows, unless that needs
+  // numbers that 32-bit programs cannot stat.
   const uint64_t doubled = std::max(more, covered);
   if (journal_.next_low() + range.PositionsOf(doubled) <= kHighStart) more = doubled;
   const uint64_t count = range.PositionsOf(more);
@@ -151,12 +135,12 @@ bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t 
 
 RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
   const Digest files = FilesDigest(node);
-  // A separate allocation: weak pointers would keep a joint one alive.
+  // Not make_shared, because weak pointers would keep the memory of the range allocated.
   const std::shared_ptr<ArrayRange> made(new ArrayRange(node, &record, listed_views_));
   const uint64_t rows = made->rows();
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   RangeRecord* const before = record.range;
-  // Records of another process may be wrong.
+  // Records of another process may be wrong, so checks them before their first use.
   const bool is_doubtful = before != nullptr && before->is_inherited;
   if (before == nullptr || before->files != files || rows < before->rows ||
       (is_doubtful && !Fits(*before, *made))) {
@@ -175,7 +159,7 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
     return known;
   }
   RangeRecord& positions = *record.range;
-  record.range = before;  // unless all goes well
+  record.range = before;  // keeps the old range until all steps have succeeded
   if (!Cover(positions, *made, rows)) {
     if (&positions != before) ranges_.pop_back();
     return nullptr;
@@ -196,7 +180,7 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
 }
 
 NodeTable::Clock::time_point NodeTable::Sweep(Clock::time_point now) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   while (!replaced_.empty() && now - replaced_.front().first >= kReplacedRangeGrace) {
     RangeRecord& range = *replaced_.front().second;
     range.Drop();
@@ -208,7 +192,7 @@ NodeTable::Clock::time_point NodeTable::Sweep(Clock::time_point now) {
 }
 
 std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> NodeTable::EpochTables() const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> tables;
   for (const RangeRecord& range : ranges_) {
     if (range.epochs != nullptr) tables.emplace_back(range.record, range.epochs);
@@ -218,7 +202,7 @@ std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> NodeTable::Epoc
 
 Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
   if (NodeRecord* const known = Find(path)) return known;
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   if (const auto found = by_path_.find(path); found != by_path_.end()) return found->second;
   NodeRecord& made = records_.emplace_back();
   try {
@@ -240,9 +224,22 @@ Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
   return &made;
 }
 
+Result<NodeRecord*> NodeTable::Refresh(const Outline& outline) {
+  auto found = RecordOf(outline.path);
+  if (!found) return found;
+  NodeRecord& record = **found;
+  const MutexLock lock(record.mutex);
+  // A cached node is more recent than the outline.
+  if (record.node == nullptr) {
+    record.is_another = record.is_another || record.shape.value_or(outline.shape) != outline.shape;
+    record.shape = outline.shape;
+  }
+  return found;
+}
+
 CurrentNode NodeTable::LastSeen(NodeRecord& record) const {
   record.was_used = true;
-  const std::lock_guard record_lock(record.mutex);
+  const MutexLock record_lock(record.mutex);
   CurrentNode seen{&record, record.node, record.document_epoch, nullptr};
   if (record.range != nullptr && !record.is_group) seen.range = record.range->Get();
   return seen;
@@ -256,7 +253,7 @@ Result<CurrentNode> NodeTable::Refresh(const NodePtr& node) {
   bool was_evicted = false;
   CurrentNode seen{record, node, 0, nullptr};
   {
-    const std::lock_guard lock(record->mutex);
+    const MutexLock lock(record->mutex);
     if (record->node != nullptr && record->node->number > node->number) {
       seen.node = record->node;  // another thread has a later snapshot
     } else if (record->node != node) {
@@ -277,10 +274,10 @@ Result<CurrentNode> NodeTable::Refresh(const NodePtr& node) {
 }
 
 void NodeTable::Hold(NodeRecord* record) try {
-  const std::lock_guard lock(held_mutex_);
+  const MutexLock lock(held_mutex_);
   held_.push_back(record);
 } catch (const std::bad_alloc&) {
-  const std::lock_guard lock(record->mutex);
+  const MutexLock lock(record->mutex);
   record->node = nullptr;
   throw;
 }
@@ -293,7 +290,7 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) try {
   if (record.documents && record.documents != documents) {
     auto& past = record.past_documents;
     if (past.size() >= NodeRecord::kMaxPastDocuments) past.erase(past.begin());
-    // If it was evicted, nobody has read its documents for long.
+    // If `before` is null, the node was evicted, so its documents have not been read for long.
     if (before != nullptr) past.emplace_back(record.document_epoch, before);
     ++record.document_epoch;
   }
@@ -318,11 +315,11 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) try {
     return;
   }
   if (record.range != nullptr) {
-    record.range->Keep();  // perhaps its metadata are half written at this moment
+    record.range->Keep();  // the metadata of the array may be half written at this moment
   }
   record.current = nullptr;
 } catch (const std::bad_alloc&) {
-  // As if it had been evicted: the next caller takes the whole snapshot.
+  // As if the node had been evicted, so the next caller stores the whole snapshot.
   record.node = nullptr;
   record.current = nullptr;
   throw;
@@ -333,7 +330,7 @@ void NodeTable::Evict(size_t bytes, bool all) {
   while (held_bytes_ > bytes) {
     NodeRecord* record = nullptr;
     {
-      const std::lock_guard lock(held_mutex_);
+      const MutexLock lock(held_mutex_);
       const bool is_too_much = held_bytes_ > std::max(node_bytes_, kVeryLarge);
       const size_t least = all ? 0 : (is_too_much ? 1 : kAlwaysHeld);
       if (held_.size() <= least || ++looks > 2 * held_.size()) return;
@@ -347,7 +344,7 @@ void NodeTable::Evict(size_t bytes, bool all) {
     NodePtr node;  // freed after unlocking
     RangePtr range;
     decltype(record->past_documents) past;
-    const std::lock_guard lock(record->mutex);
+    const MutexLock lock(record->mutex);
     node.swap(record->node);
     if (all) past.swap(record->past_documents);
     range.swap(record->current);
@@ -357,12 +354,12 @@ void NodeTable::Evict(size_t bytes, bool all) {
 }
 
 RangePtr NodeTable::RangeOf(NodeRecord& record) const {
-  const std::lock_guard record_lock(record.mutex);
+  const MutexLock record_lock(record.mutex);
   return record.range == nullptr ? nullptr : record.range->Get();
 }
 
 bool NodeTable::HasBelow(std::string_view path) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   return std::ranges::any_of(by_path_, [path](const auto& entry) {
     const std::string_view other = entry.first;
     return other.size() > path.size() && other.starts_with(path) &&
@@ -371,7 +368,7 @@ bool NodeTable::HasBelow(std::string_view path) const {
 }
 
 TakenChange NodeTable::TakeChange(NodeRecord& record, bool is_there) {
-  const std::lock_guard lock(record.mutex);
+  const MutexLock lock(record.mutex);
   TakenChange change;
   change.is_another = std::exchange(record.is_another, !is_there) || !is_there;
   for (const RangeRecord* const range : record.ranges) {
@@ -382,7 +379,7 @@ TakenChange NodeTable::TakeChange(NodeRecord& record, bool is_there) {
 }
 
 NodeRecord* NodeTable::Find(std::string_view path) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const auto found = by_path_.find(path);
   return found == by_path_.end() ? nullptr : found->second;
 }

@@ -1,4 +1,4 @@
-// NodeTable: node ids <-> what they represent.
+// NodeTable: maps between node ids and the files and folders that they represent.
 //
 // A node id is a 64-bit number that encodes its meaning: 16 bits of epoch above 48 bits of
 // position. Positions are allocated in ranges that are never reused:
@@ -7,15 +7,16 @@
 //   a block per node    its folder in each view, and the views' metadata files
 //   ranges per array    for its chunk files and chunk folders (array_range.h)
 //
-// Within a range everything is arithmetic; the range is found by binary search. So memory grows
-// with the number of arrays used, never with chunks, and FORGET has nothing to do. What is known of
-// an array besides its positions is evicted with its node if that was not used for long, and is
-// loaded again with it: a target may be unloaded.
+// Within a range an id is computed; the range is found by binary search. So memory grows with the
+// number of arrays used, never with chunks, and FORGET does nothing. If a node was not used for
+// long, the data of its array, except the positions, is evicted together with the node, and is
+// loaded again with it. A Target can therefore be kUnloaded.
 //
-// The epoch of a chunk file is that of its stored object (EpochTable); of a metadata file, the
-// number of changes to its node's metadata; of a consolidated one, the number of changes to its
-// text. An id with an outdated epoch represents content that is gone: ESTALE. An array whose layout
-// changes gets a new range; the folders of the old one lead to the new one for a while.
+// The epoch of a chunk file is that of its stored object (EpochTable). The epoch of a metadata file
+// is the number of changes to its node's metadata; that of a consolidated document is the number of
+// changes to its content. An id with an outdated epoch represents content that no longer exists, so
+// its requests fail with ESTALE. An array whose layout changes gets a new range; for a while the
+// folders of the old range lead to the new one.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +28,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -38,36 +37,42 @@
 #include "fs/ids/file_kind.h"
 #include "fs/ids/id_journal.h"
 #include "zarrcore/base/digest.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/hierarchy/hierarchy.h"
 
 namespace zarrfs {
 
-/// A node of the store that was looked up before. Lives as long as the process.
+/// The record of a node of the store that was looked up. Lives as long as the process.
 struct NodeRecord {
   std::string path;
-  uint64_t block = 0;  // first position of its block
+  uint64_t block = 0;  // the first position of its block
 
-  std::atomic<bool> was_used = false;   // since Evict() last considered it
-  std::atomic<bool> was_array = false;  // at any time
-  std::atomic<uint64_t> changes = 0;    // reported by the store (AssembledFiles)
+  std::atomic<bool> was_used = false;   // the node was used since Evict() last considered it
+  std::atomic<bool> was_array = false;  // the path has been an array at some time
+  // The number of changes that the store has reported; see AssembledFiles.
+  std::atomic<uint64_t> changes = 0;
 
-  std::mutex mutex;              // guards the rest
-  NodePtr node;                  // latest snapshot; null once evicted
-  RangePtr current;              // the chunks of `node`, if any
-  size_t bytes = 0;              // charged for `node`
-  RangeRecord* range = nullptr;  // of the array in the latest snapshot
-  uint32_t document_epoch = 0;
-  // Identifies all documents in this epoch, once a node was seen; evicted with it.
-  std::optional<Digest> documents;
-  // Previous documents, for programs that opened them then; latest last.
-  std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch
+  Mutex mutex;
+  NodePtr node GUARDED_BY(mutex);                  // the latest snapshot; null once evicted
+  RangePtr current GUARDED_BY(mutex);              // the chunks of `node`, if it is an array
+  size_t bytes GUARDED_BY(mutex) = 0;              // memory charged for `node`
+  RangeRecord* range GUARDED_BY(mutex) = nullptr;  // the range of the array in the latest snapshot
+  uint32_t document_epoch GUARDED_BY(mutex) = 0;
+  // The digest of all documents in the current epoch. Absent until a node was seen; not evicted
+  // with the node.
+  std::optional<Digest> documents GUARDED_BY(mutex);
+  // Previous documents by epoch, for programs that have opened them; the latest is last.
+  std::vector<std::pair<uint32_t, NodePtr>> past_documents GUARDED_BY(mutex);
   static constexpr size_t kMaxPastDocuments = 4;
-  bool is_group = false;  // when last readable: `range` belongs to an array before it
-  // For TakeChange(): identifies the names and their permissions; and whether it changed since the
-  // last TakeChange().
-  std::optional<uint64_t> shape;
-  bool is_another = false;
-  std::vector<RangeRecord*> ranges;  // of the arrays since then; latest last
+  // Whether the node was a group when it was last readable. If true, `range` is the range of an
+  // array that the group replaced.
+  bool is_group GUARDED_BY(mutex) = false;
+  // For TakeChange(): the digest of the names and their permissions, and whether the digest has
+  // changed since the last call.
+  std::optional<uint64_t> shape GUARDED_BY(mutex);
+  bool is_another GUARDED_BY(mutex) = false;
+  // The ranges since the last TakeChange(); the latest is last.
+  std::vector<RangeRecord*> ranges GUARDED_BY(mutex);
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
   [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {
@@ -77,7 +82,7 @@ struct NodeRecord {
   static constexpr uint64_t kBlock = kMaxViews * kSlots;
 };
 
-/// The current snapshot of a node, with the data of its ids.
+/// The current snapshot of a node, with the record, epoch and range from which its ids are made.
 struct CurrentNode {
   NodeRecord* record = nullptr;
   NodePtr node;
@@ -85,24 +90,24 @@ struct CurrentNode {
   RangePtr range;
 };
 
-/// How a node changed since the last query.
+/// The changes of a node since the last TakeChange().
 struct TakenChange {
-  bool is_another = false;       // names, ids of chunks or permissions changed, not just documents
-  std::vector<RangePtr> ranges;  // chunks that it had since then
+  bool is_another = false;       // names, ids of chunks or permissions changed, not only documents
+  std::vector<RangePtr> ranges;  // the ranges of all chunks that the node has had since then
 };
 
-/// The meaning of a node id.
+/// The file or folder that a node id represents.
 struct Target {
-  // kUnloaded: an array file; which one is known once the record has its node again.
+  // kUnloaded: a file or folder of an array whose data must be loaded before its meaning is known.
   enum class Kind { kRoot, kFolder, kDocument, kChunk, kChunkFolder, kUnloaded };
   Kind kind = Kind::kRoot;
-  FileKind file = FileKind::kNone;  // kDocument, kChunk
+  FileKind file = FileKind::kNone;  // for kDocument and kChunk
   NodeRecord* record = nullptr;
   size_t view = 0;
-  size_t document = 0;        // kDocument
-  RangePtr range;             // kChunk, kChunkFolder
-  InnerIndex chunk{};         // kChunk
-  ChunkCoordinates prefix{};  // kChunkFolder: `level` coordinates
+  size_t document = 0;        // for kDocument
+  RangePtr range;             // for kChunk and kChunkFolder
+  InnerIndex chunk{};         // for kChunk
+  ChunkCoordinates prefix{};  // for kChunkFolder: `level` coordinates
   size_t level = 0;
   uint16_t epoch = 0;
 };
@@ -112,8 +117,8 @@ inline constexpr std::chrono::seconds kReplacedRangeGrace{60};
 
 /// A list that grows at its end and is read without a lock.
 ///
-/// Elements lie in blocks, each twice as large as the previous one, so none ever moves. Append() is
-/// for one thread at a time; everything else is thread-safe.
+/// Elements are stored in blocks, each twice as large as the previous one, so no element ever
+/// moves. Append() may be called by one thread at a time; all other members are thread-safe.
 template <typename T>
 class AppendList {
  public:
@@ -127,13 +132,14 @@ class AppendList {
 
   [[nodiscard]] size_t size() const { return size_.load(std::memory_order_acquire); }
 
-  /// `index` < size().
+  /// `index` must be less than size().
   [[nodiscard]] const T& operator[](size_t index) const {
     const size_t block = BlockOf(index);
     return blocks_[block][index - FirstOf(block)];
   }
 
-  /// The last element whose `key` is not above `value`, or null. Elements must be sorted by it.
+  /// The last element whose `key` is not above `value`, or null. The elements must be sorted by
+  /// `key`.
   template <typename Key>
   [[nodiscard]] const T* LastUpTo(Key T::*key, const Key& value) const {
     size_t low = 0;
@@ -160,102 +166,120 @@ class AppendList {
 
 class NodeTable {
  public:
-  /// `listed_views`: those in which a walk of the mount finds a file (for link counts). Caches the
-  /// most recently used nodes, about `node_bytes` bytes. Continues with the ids in `journal`, which
-  /// must outlive this object.
-  NodeTable(const ViewSet& listed_views, IdJournal& journal, size_t node_bytes = SIZE_MAX);
+  /// `listed_views`: the views in which a walk of the mount finds a file, needed for link counts.
+  /// Caches the most recently used nodes, about `node_bytes` bytes. Continues with the ids in
+  /// `journal`, which must outlive this object. For `max_past` see EpochTable::Usage.
+  NodeTable(const ViewSet& listed_views, IdJournal& journal, size_t node_bytes = SIZE_MAX,
+            size_t max_past = PastVersions::kMaxOpen);
 
-  /// The record of the node's path, updated with `node`, or with a later snapshot. kUnsupported
-  /// once so many huge arrays were used that no positions are left.
+  /// Updates the record of the node's path with `node`, and returns it with the latest snapshot.
+  /// kUnsupported if no positions are left, after very many huge arrays.
   [[nodiscard]] Result<CurrentNode> Refresh(const NodePtr& node);
 
-  /// The record of a path, even if no node was seen there: it may be unreadable. kUnsupported as in
-  /// Refresh().
+  /// Updates the record of a node whose outline is known but whose documents are not, because only
+  /// its folder was listed.
+  [[nodiscard]] Result<NodeRecord*> Refresh(const Outline& outline);
+
+  /// Returns the record of a path, even if no readable node was seen there. kUnsupported if no
+  /// positions are left.
   [[nodiscard]] Result<NodeRecord*> RecordOf(const std::string& path);
 
-  /// The record's latest node, while it is cached, with its range even if that node is damaged and
-  /// has none. `node` is null if none was seen or it was evicted.
+  /// Returns the record's range, and its latest node if that is still cached. If the latest node is
+  /// damaged and has no chunks, returns the range of the previous one. `node` is null if no node
+  /// was seen or it was evicted.
   [[nodiscard]] CurrentNode LastSeen(NodeRecord& record) const;
 
-  /// nullopt for an id that was never allocated. Takes no lock if the thread asks for the same
-  /// array again.
+  /// Returns the record's latest node while it is cached. Unlike LastSeen(), does not count as a
+  /// use.
+  [[nodiscard]] static NodePtr Held(NodeRecord& record) {
+    const MutexLock lock(record.mutex);
+    return record.node;
+  }
+
+  /// Finds the file or folder of an id; nullopt for an id that was never allocated. Takes no lock
+  /// if the thread resolved an id of the same array last.
   [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
 
-  /// The chunks of the record's array in its latest snapshot; null if it is no array, or they were
-  /// evicted.
+  /// The chunks of the record's array in its latest snapshot; null if the node is not an array, or
+  /// its chunks were evicted.
   [[nodiscard]] RangePtr RangeOf(NodeRecord& record) const;
 
-  /// The record of a path that was looked up before, or null.
+  /// The record of a path that was looked up before; null if the path was not looked up.
   [[nodiscard]] NodeRecord* Find(std::string_view path) const;
 
   /// Whether a node below the path was looked up before.
   [[nodiscard]] bool HasBelow(std::string_view path) const;
 
-  /// How the record's node has changed since the last call. `is_there`: false if it is no longer in
-  /// the store, so that its return counts as a change.
+  /// Returns how the record's node has changed since the last call. `is_there`: the node still
+  /// exists in the store. After a call with false, the return of the node counts as a change.
   [[nodiscard]] TakenChange TakeChange(NodeRecord& record, bool is_there);
 
   using Clock = std::chrono::steady_clock;
-  /// Drops layouts that were replaced kReplacedRangeGrace ago. Returns when to call it again; max()
-  /// if none are left.
+  /// Drops layouts that were replaced at least kReplacedRangeGrace ago. Returns the time of the
+  /// next call; max() if no replaced layout is left.
   Clock::time_point Sweep(Clock::time_point now);
 
-  /// Memory is short: evicts nodes of `bytes`, or all nodes.
+  /// Evicts nodes to free `bytes` bytes, or all nodes. Called when memory is short.
   void GiveUp(size_t bytes) { Evict(held_bytes_ - std::min<size_t>(held_bytes_, bytes), true); }
 
-  /// The memory of all tables of epochs, including those of layouts not yet dropped.
+  /// The usage of all tables of epochs, including those of replaced layouts that were not dropped
+  /// yet.
   [[nodiscard]] EpochTable::Usage& epoch_usage() { return *epoch_usage_; }
   [[nodiscard]] std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> EpochTables()
       const;
 
-  /// Number of arrays used since the table was made.
+  /// The number of arrays used since the table was made.
   [[nodiscard]] uint64_t arrays() const { return arrays_.load(std::memory_order_relaxed); }
 
  private:
   struct Span {
     uint64_t first = 0;
     uint64_t count = 0;
-    NodeRecord* record = nullptr;  // a node's block, or
-    RangeRecord* range = nullptr;  // a segment of an array
+    NodeRecord* record = nullptr;  // the node, if this is a block; otherwise null
+    RangeRecord* range = nullptr;  // the array, if this is a segment; otherwise null
     size_t segment = 0;
   };
   static constexpr uint64_t kHighStart = IdJournal::kHighStart;
 
-  // Restores the nodes to which the previous process gave ids. A journal in which a node has a
-  // different number of positions is rejected: its ids would represent files of other nodes.
-  void Inherit();
+  // Restores the nodes to which the previous process assigned ids. Rejects the journal if any node
+  // now has a different number of positions, because ids would then refer to files of other nodes.
+  // Only the constructor calls it, so it needs no mutex.
+  void Inherit() NO_THREAD_SAFETY_ANALYSIS;
   // Whether each segment has exactly the positions that the range needs.
   bool Fits(const RangeRecord& positions, const ArrayRange& range) const;
-  // From now on Resolve(), which takes no lock, finds the span, which must be complete.
-  void Publish(const Span& span);
-  // Records that the record has a node now.
+  // Makes a complete span visible to Resolve(), which takes no lock.
+  void Publish(const Span& span) REQUIRES(mutex_);
+  // Adds a record to held_.
   void Hold(NodeRecord* record);
-  // Takes another snapshot of the record's node. The caller holds the record's mutex.
-  void Replace(NodeRecord& record, const NodePtr& node);
-  // The range of an array that its record knows, or a new one; null if no positions are left.
-  RangePtr RefreshRange(const Node& node, NodeRecord& record);
-  // Allocates positions for the first `rows` rows of a range; false if none are left.
-  bool Cover(RangeRecord& positions, const ArrayRange& range, uint64_t rows);
+  // Stores another snapshot in a record.
+  void Replace(NodeRecord& record, const NodePtr& node) REQUIRES(record.mutex);
+  // Returns the range of an array, from its record or a new one; null if no positions are left.
+  RangePtr RefreshRange(const Node& node, NodeRecord& record) REQUIRES(record.mutex);
+  // Allocates positions for the first `rows` rows of a range; false if not enough are left.
+  bool Cover(RangeRecord& positions, const ArrayRange& range, uint64_t rows) REQUIRES(mutex_);
 
-  // Evicts nodes, unless recently used, until the rest takes at most `bytes`. `all`: including the
-  // few that are kept regardless of their size.
+  // Evicts nodes that were not used recently, until the rest takes at most `bytes`. `all`: also
+  // evicts the few nodes that are kept regardless of their size.
   void Evict(size_t bytes, bool all);
 
   const ViewSet listed_views_;
   const size_t node_bytes_;
-  const std::shared_ptr<EpochTable::Usage> epoch_usage_ = std::make_shared<EpochTable::Usage>();
+  const std::shared_ptr<EpochTable::Usage> epoch_usage_;
   IdJournal& journal_;
   std::atomic<uint64_t> arrays_ = 0;
-  mutable std::shared_mutex mutex_;                            // guards all below
-  std::unordered_map<std::string_view, NodeRecord*> by_path_;  // keys point into the records
-  std::deque<NodeRecord> records_;
-  std::deque<RangeRecord> ranges_;
-  std::deque<std::pair<Clock::time_point, RangeRecord*>> replaced_;  // by age
-  AppendList<Span> low_, high_;  // each sorted by first; read without the lock
+  mutable SharedMutex mutex_;
+  // Keys point into the records.
+  std::unordered_map<std::string_view, NodeRecord*> by_path_ GUARDED_BY(mutex_);
+  std::deque<NodeRecord> records_ GUARDED_BY(mutex_);
+  // Their public members also need this mutex, except `record`, which is constant.
+  std::deque<RangeRecord> ranges_ GUARDED_BY(mutex_);
+  // The layout that was replaced first is first.
+  std::deque<std::pair<Clock::time_point, RangeRecord*>> replaced_ GUARDED_BY(mutex_);
+  AppendList<Span> low_, high_;  // each sorted by `first`; read without the lock
 
   std::atomic<size_t> held_bytes_ = 0;
-  std::mutex held_mutex_;         // guards the next; never held together with another one
-  std::deque<NodeRecord*> held_;  // records with a node, in order of eviction
+  Mutex held_mutex_;                                      // never held together with another mutex
+  std::deque<NodeRecord*> held_ GUARDED_BY(held_mutex_);  // records with a node, in eviction order
 };
 
 }  // namespace zarrfs

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxMessageText = 4096;
 
-// The wire format of a message. sendmsg(2) and recvmsg(2) need pointers to all of its parts.
+// The wire format of a message. sendmsg(2) and recvmsg(2) need pointers to its parts.
 struct Packet {
   struct {
     Message::Kind kind = {};
@@ -20,7 +20,8 @@ struct Packet {
   } head;
   std::array<char, kMaxMessageText> text;
   std::array<iovec, 2> parts = {iovec{&head, sizeof head}, iovec{text.data(), text.size()}};
-  // CMSG_SPACE() has room for a second descriptor, which nobody would close.
+  // CMSG_SPACE() would leave space for a second descriptor, which this process would receive but
+  // never close.
   alignas(cmsghdr) std::array<char, CMSG_LEN(sizeof(int))> control = {};
   msghdr header = {nullptr, 0, parts.data(), parts.size(), control.data(), control.size(), 0};
 };
@@ -55,7 +56,8 @@ std::optional<Message> Channel::Receive() const {
     return TEMP_FAILURE_RETRY(recvmsg(fd(), &packet.header, MSG_CMSG_CLOEXEC));
   };
   auto length = receive();
-  // The other end closed before it read all messages; those it sent earlier can still be read.
+  // The other end was closed before it had read all messages. The messages that it sent can still
+  // be received.
   if (length < 0 && errno == ECONNRESET) length = receive();
   const bool is_whole = length >= static_cast<ssize_t>(sizeof packet.head) &&
                         (packet.header.msg_flags & MSG_TRUNC) == 0;

@@ -1,5 +1,5 @@
-// Messages between the processes of a mount, over a socket pair. When one process ends, the other
-// one sees the end of the channel.
+// Channel: messages between the processes of a mount, over a socket pair. When one process ends,
+// the other one sees the end of the channel.
 #pragma once
 
 #include <array>
@@ -12,35 +12,41 @@
 
 namespace zarrfs {
 
-/// An old worker may get messages from a new keeper: any change here requires another
-/// HandOver::kFormat.
+/// A message between two processes of a mount. An old keeper may exchange messages with a newer
+/// worker, so any change here requires another StartMessage::kFormat.
 struct Message {
   enum class Kind : uint32_t {
-    // From the worker; the last two also from the keeper to the process that waits for the start.
-    kOpened,  // the store is open: mount now; may pass its root (WorkerStart::source)
-    kReady,   // the mount answers
-    kFailed,  // the start failed, also of a replacement worker: exit code, error line
-    // From the keeper to the worker.
-    kMounted,     // passes the FUSE device; device numbers at the mount point before and after;
-                  // 1 if requests can be resent; FUSE_INIT, unless the worker must read it
-    kEnd,         // the mount has ended, or will soon: exit
-    kLogLevel,    // the name of the level
-    kCacheSizes,  // index cache, cache, memory (0: the default); bytes
-    // From another program of the user or of root; the keeper answers as to the process that waits
-    // for the start.
-    kUpgrade,   // passes the program file
-    kSettings,  // live settings, as after -o
-    // From the worker.
-    kStarted,  // before anything else: its program is running
-    kBeat,     // from kReady on, every Heartbeat::kPeriod: its text is a Beat
-    // Like kUpgrade: asks for the state of the mount. The answer, kReady, has its device number,
-    // and the problem of the worker as text.
+    // Messages that a worker sends. The keeper also sends kReady and kFailed to the process that
+    // waits for the start.
+    // The store is open, so the keeper must mount; may pass the root of the store
+    // (WorkerStart::source).
+    kOpened,
+    kReady,   // the mount answers requests
+    kFailed,  // the start of this worker failed; has the exit code and the error
+    // Messages that the keeper sends to a worker.
+    // Passes the FUSE device; has the device numbers at the mount point before and after mounting,.
+    kMounted,
+    // 1 if requests can be resent, and FUSE_INIT, unless the worker must read it
+    kEnd,       // the mount has ended or is about to end, so the worker must exit
+    kLogLevel,  // the name of the level
+    // The capacities of the index cache and the cache, and the memory limit (0: the default), in
+    // bytes.
+    kCacheSizes,
+    // Requests that another program of the user or of root sends to the keeper, which answers with
+    // kReady or kFailed.
+    kUpgrade,   // asks for an upgrade; passes a descriptor of the new program
+    kSettings,  // live settings, in the syntax of -o
+    // More messages that a worker sends.
+    kStarted,  // the first message: the worker's program runs; has FetchChannel::kVersion
+    kBeat,     // sent every Heartbeat::kPeriod from kReady on; its text is a Beat
+    // A request to the keeper, like kUpgrade, for the state of the mount. The answer, kReady, has
+    // the device number of the mount, and the problem of the worker as its text.
     kState,
   };
   Kind kind = Kind::kEnd;
   std::array<uint64_t, 3> numbers = {};
   std::string text = {};
-  Descriptor passed = {};  // when received: the descriptor that came with the message
+  Descriptor passed = {};  // in a received message: the descriptor that came with it
 };
 
 class Channel {
@@ -48,20 +54,20 @@ class Channel {
   Channel() = default;
   explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
 
-  /// Both ends; nullopt if no descriptors are left.
+  /// Makes both ends of a channel; nullopt if the process has no free descriptors.
   [[nodiscard]] static std::optional<std::pair<Channel, Channel>> MakePair();
 
   void Close() { socket_.reset(); }
 
-  /// For poll(); -1 if it is closed.
+  /// The socket, for poll(); -1 if the channel is closed.
   [[nodiscard]] int fd() const { return socket_.get(); }
 
-  /// Thread-safe; never waits. False if the other end is closed or does not read. `passed`: a
-  /// descriptor; the message carries a copy.
+  /// Sends a message without waiting. If `passed` is a descriptor, the message carries a copy of
+  /// it. False if the other end is closed or does not read. Thread-safe.
   bool Send(const Message& message, int passed = -1) const;
 
-  /// Waits for the next message; nullopt at the end of the channel, and for a malformed message.
-  /// Carries at most one descriptor: the kernel closes others.
+  /// Waits for the next message; nullopt at the end of the channel, and for a malformed message. A
+  /// message carries at most one descriptor: the kernel closes any others.
   [[nodiscard]] std::optional<Message> Receive() const;
 
  private:

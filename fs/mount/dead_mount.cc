@@ -21,11 +21,11 @@
 #include "fs/mount/mount_control.h"
 #include "fs/mount/mount_folder.h"
 
-// Linux 6.5; the headers may be older.
+// MOVE_MOUNT_BENEATH exists since Linux 6.5; the headers may be older.
 #ifndef MOVE_MOUNT_BENEATH
 #define MOVE_MOUNT_BENEATH 0x00000200
 #endif
-// Linux 6.8.
+// STATX_MNT_ID_UNIQUE exists since Linux 6.8; the headers may be older.
 #ifndef STATX_MNT_ID_UNIQUE
 #define STATX_MNT_ID_UNIQUE 0x00004000U
 #endif
@@ -33,19 +33,19 @@
 namespace zarrfs {
 namespace {
 
-// A path that leads to exactly this mount, even if another one covers it later.
+// A path that leads to exactly this mount, even if another mount covers it later.
 std::string PathOf(const Descriptor& mount) { return fmt::format("/proc/self/fd/{}", mount.get()); }
 
 bool IsDead(const Mounted& mounted) {
   return mounted.type == kMountType && AskMount(mounted).state == MountState::kDead;
 }
 
-// The file that aborts a connection. Empty if this process cannot open it.
+// Opens the file whose writing aborts a connection. Empty if this process cannot open it.
 Descriptor OpenAbort(dev_t number) {
   const std::string name = fmt::format("{}/abort", minor(number));
   Descriptor file(open(("/sys/fs/fuse/connections/" + name).c_str(), O_WRONLY | O_CLOEXEC));
   if (file) return file;
-  // Used if its file system is not mounted.
+  // The fusectl file system is not mounted, so mounts it privately.
   const Descriptor context(fsopen("fusectl", FSOPEN_CLOEXEC));
   if (!context || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
   const Descriptor mount(fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
@@ -62,7 +62,8 @@ tl::unexpected<Error> CannotReplace(std::string_view what) {
 }  // namespace
 
 Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted& dead) {
-  // Dead mounts that cover another one are not needed to hide the folder.
+  // A dead mount that covers another dead mount is not needed to hide the folder, so it is
+  // detached.
   std::vector<Mounted> there = MountsAt(dead.path);
   while (there.size() > 1 && there[there.size() - 2].type == kMountType && IsDead(there.back())) {
     if (auto detached = Unmount(dead.path, /*detach=*/true); !detached) return Fail(detached);
@@ -70,14 +71,15 @@ Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted&
   }
   const Descriptor place = OpenWithoutLinks(dead.path);
   if (there.empty() || !place || (there.back().device != dead.device && !IsDead(there.back()))) {
-    return Fail(ErrorCode::kNotFound, "{}: the dead mount is gone", dead.path);
+    return Fail(ErrorCode::kNotFound, "{}: the dead mount no longer exists", dead.path);
   }
   Descriptor device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
   if (!device) return CannotReplace("/dev/fuse");
   const Descriptor mount = NewMount(options, device);
   if (!mount) return CannotReplace("fsopen");
   if (Attach(mount, place, MOVE_MOUNT_BENEATH)) {
-    // Not by its name: it may have been detached in the meantime.
+    // Unmounts through the descriptor. The dead mount may have been detached in the meantime, and
+    // its path may now lead to another mount.
     if (umount2(PathOf(place).c_str(), MNT_DETACH) != 0 && errno != EINVAL) {
       spdlog::warn("{}: the dead mount cannot be detached: {}", dead.path, ErrnoText(errno));
     }
@@ -95,12 +97,12 @@ Result<void> ClearDeadMounts(const std::string& path) {
 }
 
 void AbortConnection(const Descriptor& device, dev_t number, const std::string& path) {
-  // While the connection lives, the number belongs to its mount. So the file found by the number is
-  // the right one if the connection still lives afterwards, and stays so once it is open.
+  // The kernel does not reuse the number while this mount's connection exists. So if the connection
+  // still exists after opening the file, the file is the right one.
   const Descriptor abort = OpenAbort(number);
   if (abort && IsConnected(device) && write(abort.get(), "1", 1) == 1) return;
-  // If that file is unavailable: the kernel aborts first, and does not unmount a mount that is in
-  // use, as it is through our descriptor.
+  // A forced unmount has the same effect as the abort file: the kernel aborts the connection first.
+  // It then does not unmount the mount, because the open descriptor uses it.
   const Descriptor place = OpenWithoutLinks(path);
   if (!place) return;
   const uint64_t id = MountIdOf(place);

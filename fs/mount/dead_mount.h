@@ -1,10 +1,10 @@
-// Dead mounts: their process was killed or crashed. They stay in the mount table, and every path
-// below fails with ENOTCONN. If they were unmounted, their chunks would be "No such file" in the
-// bare folder below, which Zarr readers take for the fill value.
+// Dead mounts: mounts whose process was killed or has crashed. They stay in the mount table, and
+// every path below them fails with ENOTCONN. If a dead mount is removed, a chunk is "No such file"
+// in the bare folder below, which Zarr readers take for the fill value.
 //
-// So the next mount there must not expose the bare folder: it is mounted beneath the dead mount,
-// which is then detached (MOVE_MOUNT_BENEATH, Linux 6.5), or over it. Only root can do that:
-// fusermount3 refuses to mount on a dead mount.
+// So the next mount on that folder must not expose it. The new mount is attached beneath the dead
+// mount, which is then detached (MOVE_MOUNT_BENEATH, Linux 6.5), or over the dead mount. Only root
+// can do either: fusermount3 refuses to mount on a dead mount.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace zarrfs {
 
 /// A mount that has replaced a dead one.
 struct Replacement {
-  Descriptor device;         // the FUSE device
+  Descriptor device;         // the FUSE device of the new mount
   dev_t dead = 0;            // the device number of the dead mount
-  bool covers_dead = false;  // the dead mount still exists below
+  bool covers_dead = false;  // the dead mount still exists below the new mount
 };
 
-/// Mounts in place of `dead`, which is on top at its path. kNotFound: it is gone. kPermissionDenied
-/// or kUnsupported: this process or kernel cannot do it, and the dead mount is unchanged. The
-/// process must not have threads yet.
+/// Makes a mount in place of `dead`, which is on top at its path. Errors: kNotFound if the dead
+/// mount no longer exists; kPermissionDenied or kUnsupported if this process or kernel cannot
+/// replace it, which leaves the dead mount unchanged. The process must not have threads yet.
 [[nodiscard]] Result<Replacement> ReplaceDeadMount(const MountOptions& options,
                                                    const Mounted& dead);
 
@@ -34,13 +34,13 @@ struct Replacement {
 [[nodiscard]] Result<void> ClearDeadMounts(const std::string& path);
 
 /// Makes the kernel fail all current and future requests of a connection with ENOTCONN. The mount
-/// stays. `number`: the device number of the mount, which is unique while the connection lives;
-/// `path`: where it may be. Does not touch other mounts at that path, and sends this one no
-/// request.
+/// stays. `number` is the device number of the mount, which is unique while the connection exists;
+/// `path` is where the mount is expected. Does not affect other mounts at that path, and sends no
+/// request to the mount.
 void AbortConnection(const Descriptor& device, dev_t number, const std::string& path);
 
-/// A number of the mount on top at `path` that is never reused (Linux 6.8); 0 if unavailable. Sends
-/// the mount no request.
+/// Returns a number for the topmost mount at `path` that the kernel never reuses (Linux 6.8); 0 if
+/// unavailable. Sends no request to the mount.
 [[nodiscard]] uint64_t UniqueMountId(const std::string& path);
 
 }  // namespace zarrfs

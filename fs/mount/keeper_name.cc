@@ -26,7 +26,7 @@ Descriptor NameKeeper(dev_t mount) {
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
   const std::string name = BeginOfName(mount) + std::to_string(getpid());
-  // A leading 0 byte makes it a name without a file.
+  // The leading 0 byte marks an abstract name, which does not appear in the file system.
   name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
   const size_t size = offsetof(sockaddr_un, sun_path) + 1 + name.size();
   if (!socket || bind(socket.get(), reinterpret_cast<const sockaddr*>(&address),

@@ -1,5 +1,5 @@
-// How to find the keeper of a mount while the mount does not answer: it holds a socket whose name
-// has the mount's device number and the keeper's process id. Nobody can connect to the socket.
+// Finds the keeper of a mount while the mount does not answer. The keeper holds a socket whose name
+// contains the mount's device number and the keeper's process id. Nobody can connect to the socket.
 // /proc/net/unix shows its name to everybody in the same network namespace.
 #pragma once
 
@@ -13,15 +13,16 @@
 
 namespace zarrfs {
 
-/// Publishes this process as keeper until the descriptor is closed. Empty, with errno set, on
-/// failure.
+/// Publishes this process as the keeper of `mount` until the returned descriptor is closed. Empty,
+/// with errno set, on failure.
 [[nodiscard]] Descriptor NameKeeper(dev_t mount);
 
-/// The processes named as keepers of the mount in the text of /proc/net/unix. Anybody may give a
-/// socket such a name, so the caller must check them.
+/// Finds the processes that are named as keepers of the mount in `sockets`, the contents of
+/// /proc/net/unix. Anybody may give a socket such a name, so the caller must check the processes.
 [[nodiscard]] std::vector<pid_t> KeepersIn(std::string_view sockets, dev_t mount);
 
-/// The processes named as keepers on this machine.
+/// The processes in this network namespace that have claimed to be a keeper of the mount; see
+/// KeepersIn().
 [[nodiscard]] std::vector<pid_t> NamedKeepers(dev_t mount);
 
 }  // namespace zarrfs

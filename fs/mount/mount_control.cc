@@ -28,12 +28,12 @@ constexpr int kFusermountLimitMs = 10000;
 constexpr size_t kMaxOutput = size_t{1} << 14;
 
 struct ChildEnd {
-  int status = -1;  // from wait(2)
+  int status = -1;  // the wait status of the child
   std::string output;
 };
 
-// Runs `run(output descriptor)` in a child, which is killed after `limit_ms`; the result becomes
-// its exit code.
+// Runs `run(output descriptor)` in a child process, whose exit code is the result of `run`. The
+// child is killed after `limit_ms`.
 template <typename Run>
 ChildEnd RunChild(int limit_ms, Run run) {
   ChildEnd end;
@@ -52,17 +52,18 @@ ChildEnd RunChild(int limit_ms, Run run) {
   return end;
 }
 
-// Runs in the child of AskMount(). Copies .zarrfs/options to `output`.
+// Probes the mount, in the child process of AskMount(). Copies .zarrfs/options to `output`.
 MountState Ask(const Mounted& mounted, int output) {
   const std::string& path = mounted.path;
-  // For other users, even root, the kernel may answer in place of the mount.
+  // For users other than the mounting user, including root, the kernel may answer without asking
+  // the mount, so root probes as the mounting user.
   if (geteuid() == 0 && mounted.user != 0 &&
       (setresgid(mounted.group, mounted.group, mounted.group) != 0 ||
        setresuid(mounted.user, mounted.user, mounted.user) != 0)) {
     return MountState::kHidden;
   }
   struct statvfs space = {};
-  // The kernel never answers this call from its caches, but makes up an answer for other users.
+  // For the mounting user, the kernel never answers statvfs(3) from its caches.
   if (statvfs(path.c_str(), &space) != 0) {
     if (errno == ENOTCONN || errno == ECONNABORTED) return MountState::kDead;
     return errno == EACCES || errno == EPERM ? MountState::kHidden : MountState::kAnswers;

@@ -1,4 +1,4 @@
-// Probes and unmounts zarrfs mounts from outside.
+// Probes and unmounts zarrfs mounts from other processes.
 #pragma once
 
 #include <sys/types.h>
@@ -14,26 +14,27 @@ namespace zarrfs {
 
 enum class MountState {
   kAnswers,
-  kDead,    // its process is gone: "Transport endpoint is not connected"
-  kSilent,  // no answer within a second
-  kHidden,  // this user has no access
+  kDead,    // the process of the mount has ended: "Transport endpoint is not connected"
+  kSilent,  // the mount did not answer within a second
+  kHidden,  // this user has no access to the mount
 };
 
 struct MountAnswer {
   MountState state = MountState::kSilent;
-  std::optional<pid_t> pid;  // of the process that handles its signals
-  std::string options;       // the text of .zarrfs/options
+  std::optional<pid_t> pid;  // the process that handles the mount's signals; absent if unknown
+  std::string options;       // the contents of .zarrfs/options
 
-  /// The value in the line `name: value` of that text; "" if it is missing.
+  /// The value of the line `name: value` in `options`; "" if the line is missing.
   [[nodiscard]] std::string Option(std::string_view name) const;
 };
 
-/// Probes a zarrfs mount from a child process, because access may block forever. Root probes as the
+/// Probes a zarrfs mount in a child process, because access may block forever. Root probes as the
 /// mounting user. The process must not have threads yet.
 [[nodiscard]] MountAnswer AskMount(const Mounted& mounted);
 
-/// Unmounts the mount on top at `path`, through fusermount3 unless this process may do it itself;
-/// `detach`: lazily. kWouldBlock if it is busy. The process must not have threads.
+/// Unmounts the topmost mount at `path`, through fusermount3 if this process may not unmount it
+/// itself. `detach` unmounts lazily. kWouldBlock if the mount is busy. The process must not have
+/// threads.
 [[nodiscard]] Result<void> Unmount(const std::string& path, bool detach);
 
 }  // namespace zarrfs

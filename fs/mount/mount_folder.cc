@@ -22,7 +22,7 @@
 namespace zarrfs {
 namespace {
 
-// Attributes of a mount, for fsmount(2) and mount(2).
+// An attribute of a mount, as bits for fsmount(2) and mount(2).
 struct Attribute {
   std::string_view name;
   unsigned attribute;
@@ -34,12 +34,13 @@ constexpr Attribute kAttributes[] = {{"ro", MOUNT_ATTR_RDONLY, MS_RDONLY},
                                      {"noexec", MOUNT_ATTR_NOEXEC, MS_NOEXEC},
                                      {"noatime", MOUNT_ATTR_NOATIME, MS_NOATIME}};
 
-// A mount shows no symbolic link, so a compromised worker must not make the kernel follow one.
-// Linux 5.10; mount(2) of older kernels ignores the flag.
+// A mount shows no symbolic links. With this attribute, a compromised worker cannot make the kernel
+// follow one. Needs Linux 5.10; mount(2) of older kernels ignores it.
 constexpr Attribute kNoLinks = {"nosymfollow", 0x00200000, 256};
 
-// The options of a mount without its source, which may have quotes and commas. Calls `set` with
-// each parameter of the file system, with the value "" for flags; returns the attributes.
+// Calls `set` for each mount option that is a parameter of the file system; the value of a flag is
+// "". Skips the source, which may have quotes and commas. Returns the attributes for fsmount(2) and
+// mount(2).
 using SetParameter = std::function<void(const std::string& name, const std::string& value)>;
 std::pair<unsigned, unsigned> ForEachParameter(const MountOptions& options,
                                                const Descriptor& device, const SetParameter& set) {
@@ -57,17 +58,17 @@ std::pair<unsigned, unsigned> ForEachParameter(const MountOptions& options,
       attributes.first |= attribute->attribute;
       attributes.second |= attribute->flag;
     } else if (word == "debug" || word == "io_uring" || name == "fsname") {
-      continue;  // libfuse's own options, and those set above
+      continue;  // options of libfuse itself, and parameters that were set above
     } else {
       std::string value = name == word ? "" : word.substr(name.size() + 1);
-      std::erase(value, '"');  // mount(2) removes them from a context, fsconfig(2) does not
+      std::erase(value, '"');  // mount(2) removes the quotes of a context, fsconfig(2) does not
       set(name, value);
     }
   }
   return attributes;
 }
 
-// With mount(2), if the newer calls are refused (containers).
+// Mounts with mount(2), for systems that refuse the newer calls, such as containers.
 bool MountByName(const MountFolder& folder, const MountOptions& options, const Descriptor& device) {
   std::string data;
   std::string type = "fuse";
@@ -102,7 +103,7 @@ uint64_t MountIdOf(const Descriptor& place) {
       (info.stx_mask & STATX_MNT_ID) != 0) {
     return info.stx_mnt_id;
   }
-  // Before Linux 5.8. Root owns the file if the process is not dumpable.
+  // For kernels before Linux 5.8. If the process is not dumpable, the file belongs to root.
   std::ifstream file(fmt::format("/proc/self/fdinfo/{}", place.get()));
   uint64_t id = 0;
   for (std::string name; file >> name;) {
@@ -116,12 +117,6 @@ MountFolder MountFolder::OpenParent(const std::string& path) {
   std::string name = path.substr(slash + 1);
   if (name.empty()) name = ".";
   return {path, std::move(name), OpenWithoutLinks(slash == 0 ? "/" : path.substr(0, slash))};
-}
-
-Result<MountFolder> MountFolder::OpenBelowMount(const std::string& path) {
-  MountFolder held = OpenParent(path);
-  if (!held.parent_) return Fail(FromErrno(errno), "{}: {}", path, ErrnoText(errno));
-  return held;
 }
 
 Result<MountFolder> MountFolder::Open(const std::string& path) {
@@ -173,7 +168,8 @@ Descriptor NewMount(const MountOptions& options, const Descriptor& device) {
   };
   set("source", options.source.text());
   const auto attributes = ForEachParameter(options, device, set);
-  if ((attributes.first & MOUNT_ATTR_RDONLY) != 0) set("ro", "");  // the file system is, too
+  // The file system must also be read-only.
+  if ((attributes.first & MOUNT_ATTR_RDONLY) != 0) set("ro", "");
   if (!good || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
   Descriptor mount(fsmount(context.get(), FSMOUNT_CLOEXEC, attributes.first));
   if (!mount && errno == EINVAL) {

@@ -1,9 +1,9 @@
-// MountFolder: the folder that a mount is made on, held open from the moment it was checked.
+// MountFolder: the folder on which a mount is made, held open from the moment it was checked.
 //
-// A store can take seconds to open, and the owner of a folder above the mount point can put another
-// folder or a symbolic link in its place in the meantime. So root mounts on the descriptor of the
-// checked folder, unmounts through the descriptor of its parent, and also removes a mount point
-// that was created for the mount through that.
+// A store can take seconds to open. In the meantime, the owner of a parent folder of the mount
+// point can replace the mount point by another folder or a symbolic link. So root mounts on the
+// descriptor of the checked folder, and unmounts through the descriptor of its parent. A mount
+// point that was created for the mount is also removed through its parent's descriptor.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,27 @@ namespace zarrfs {
 
 class MountFolder {
  public:
-  /// `path`: resolved earlier; symbolic links that appeared since are not followed. Triggers no
-  /// automount.
+  /// Opens the folder. `path` must be resolved; symbolic links that appeared since are not
+  /// followed. Triggers no automount.
   [[nodiscard]] static Result<MountFolder> Open(const std::string& path);
-  /// Opens the folder below an existing mount: folder() is empty, since a descriptor of the mount
-  /// itself would keep it busy.
-  [[nodiscard]] static Result<MountFolder> OpenBelowMount(const std::string& path);
 
-  /// The folder below later mounts on it (O_PATH).
+  /// The folder itself, below any mounts that were made on it later (O_PATH).
   [[nodiscard]] const Descriptor& folder() const { return folder_; }
-  /// A path that always leads to this folder, or to the mount on it.
+  /// A path that always leads to the folder, or to the mount on top of it.
   [[nodiscard]] std::string Path() const;
-  /// Whether the path by which it was opened still leads to it; only before a mount on it.
+  /// Whether the path still leads to the folder. Call only before something is mounted on it.
   [[nodiscard]] bool IsInPlace() const;
-  /// The number of the mount at the path; 0 if the path leads nowhere.
+  /// The id of the mount at the path; 0 if the path does not exist.
   [[nodiscard]] uint64_t MountIdAtPath() const;
-  /// The number of the mount on top of the folder, even if it was moved; 0 if there is none.
+  /// The id of the mount on top of the folder, even if the folder was moved; 0 if nothing is
+  /// mounted on it.
   [[nodiscard]] uint64_t MountIdOnTop() const;
-  /// Unmounts the top one. False, with errno set, on failure.
+  /// Unmounts the mount on top of the folder. False, with errno set, on failure.
   [[nodiscard]] bool Unmount(bool detach) const;
-  /// Call once something is mounted on it: an automount whose folder is held is never idle.
+  /// Closes the descriptor of the folder. Call once something is mounted on the folder, because an
+  /// automount whose folder is open is never idle.
   void ReleaseFolder() { folder_.reset(); }
-  /// For a process that does not need it.
+  /// Closes the descriptors, in a process that does not use them.
   void Close() {
     parent_.reset();
     folder_.reset();
@@ -52,8 +51,8 @@ class MountFolder {
   static MountFolder OpenParent(const std::string& path);
 
   std::string path_;
-  std::string name_;        // its last component
-  uint64_t own_mount_ = 0;  // the number of the mount that contains the folder, when it was opened
+  std::string name_;        // the last component of the path
+  uint64_t own_mount_ = 0;  // the id of the mount that contained the folder when it was opened
   Descriptor parent_;
   Descriptor folder_;
 };
@@ -62,14 +61,16 @@ class MountFolder {
 /// file system mounted there.
 [[nodiscard]] Descriptor OpenWithoutLinks(const std::string& path);
 
-/// The number of the mount that contains the descriptor, as in the mount table; 0 if unknown.
+/// The id, as in the mount table, of the mount that contains the file of a descriptor; 0 if
+/// unknown.
 [[nodiscard]] uint64_t MountIdOf(const Descriptor& place);
 
-/// A mount as libfuse makes it, but not yet attached, with the FUSE connection `device`. Empty,
-/// with errno set, on failure.
+/// Makes a mount as libfuse does, with the FUSE connection `device`, without attaching it to a
+/// folder. Empty, with errno set, on failure.
 [[nodiscard]] Descriptor NewMount(const MountOptions& options, const Descriptor& device);
 
-/// Attaches such a mount; `flags` as for move_mount(2). False, with errno set, on failure.
+/// Attaches a mount of NewMount() to `place`; `flags` as for move_mount(2). False, with errno set,
+/// on failure.
 [[nodiscard]] bool Attach(const Descriptor& mount, const Descriptor& place, unsigned flags);
 
 /// Mounts on `folder` as root, with the FUSE connection `device`. kInvalidArgument if the folder

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "fs/mount/dead_mount.h"
@@ -20,6 +21,7 @@
 #include "zarrcore/hierarchy/node.h"
 #include "zarrcore/open/source.h"
 #include "zarrcore/os/descriptor.h"
+#include "zarrcore/os/mount_table.h"
 #include "zarrcore/os/removal.h"
 
 namespace zarrfs {
@@ -31,11 +33,38 @@ bool LooksLikeStore(const std::string& folder) {
   });
 }
 
-// For the message about an invalid STORE.
+// A hint to append to the message about an invalid STORE.
 std::string_view OrderHint(const MountOptions& options) {
   return !LooksLikeStore(options.source.text()) && LooksLikeStore(options.mountpoint)
              ? " (is the order STORE MNT?)"
              : "";
+}
+
+// `mountpoint`: the path of the mount point in the kernel's mount table.
+Result<void> CheckVirtualPrefixes(const MountOptions& options, const std::string& mountpoint) {
+  const auto fetched = options.source.Fetched(options.remote, options.virtual_prefixes);
+  if (!fetched) return Fail(fetched);
+  if (*fetched && !options.source.needs_fetcher()) {
+    auto prepared = PrepareCacheFolder(options.remote.disk_cache);
+    if (!prepared) return prepared;
+  }
+  for (const VirtualPrefix& prefix : options.virtual_prefixes) {
+    if (!prefix.is_local()) continue;
+    struct stat info = {};
+    const std::string folder = prefix.Path();
+    const int error = stat(folder.c_str(), &info) != 0 ? errno
+                      : S_ISDIR(info.st_mode)          ? 0
+                                                       : ENOTDIR;
+    if (error != 0) {
+      return Fail(FromErrno(error), "virtual={}: {}: {}", prefix.Text(), folder, ErrnoText(error));
+    }
+    std::error_code ignored;
+    if (LiesIn(std::filesystem::canonical(folder, ignored).string(), mountpoint)) {
+      return Fail(ErrorCode::kInvalidArgument, "virtual={}: the mount at {} would hide this folder",
+                  prefix.Text(), mountpoint);
+    }
+  }
+  return {};
 }
 
 Result<void> CheckSource(const MountOptions& options) {
@@ -44,22 +73,24 @@ Result<void> CheckSource(const MountOptions& options) {
     return remote ? PrepareCacheFolder(options.remote.disk_cache) : Fail(remote);
   }
   const Location location = options.source.Locate();
-  if (!location.file.empty()) return {};  // the worker checks the file
+  if (!location.file.empty()) return {};  // the worker checks a file
   const std::string& source = location.folder;
   struct stat info = {};
   if (stat(source.c_str(), &info) != 0) {
     if (errno == ENOENT) {
       const std::string_view hint = source.find(" #") == source.npos
                                         ? OrderHint(options)
-                                        : "; a comment needs a line of its own";
+                                        : "; comments must be on separate lines";
       return Fail(ErrorCode::kNotFound, "{} does not exist{}", source, hint);
     }
     return Fail(FromErrno(errno), "{} cannot be read: {}", source, ErrnoText(errno));
   }
   if (!S_ISDIR(info.st_mode)) {
-    return Fail(ErrorCode::kNotADirectory,
-                "{} is neither a folder nor a zip file (.zip, .ozx), so it is no Zarr store",
-                source);
+    return Fail(
+        ErrorCode::kNotADirectory,
+        "{} is neither a folder nor a zip file (.zip, .ozx) or reference set (.json), so it is not "
+        "a Zarr store",
+        source);
   }
   return {};
 }
@@ -68,7 +99,7 @@ tl::unexpected<Error> CannotUse(const std::string& mountpoint, int error) {
   return Fail(FromErrno(error), "mount point {} cannot be used: {}", mountpoint, ErrnoText(error));
 }
 
-// The dead zarrfs mount at `path`, if any. Fails if there is a live one.
+// Returns the dead zarrfs mount at `path`, if any. Fails if `path` is a live zarrfs mount.
 Result<MountPoint> FindDeadMount(const std::string& path) {
   auto mounted = FindMount(path);
   if (!mounted || mounted->type != kMountType) return MountPoint{path, std::nullopt, nullptr};
@@ -89,14 +120,15 @@ Result<std::string> RealPath(const std::string& path, const std::string& mountpo
                                                    : ": create it with mkdir");
   }
   if (error.value() == ENOTCONN) {
-    return Fail(ErrorCode::kIo, "mount point {} lies on a dead mount: unmount that first",
+    return Fail(ErrorCode::kIo, "mount point {} is below a dead mount: unmount that mount first",
                 mountpoint);
   }
   return CannotUse(mountpoint, error.value());
 }
 
-// Before resolving each form of the path, checks whether it is a mount: its file system may never
-// answer. The mount table has resolved names: if the path is in it, no resolution is needed.
+// Checks each form of the path for a mount before resolving it further, because the file system
+// there may never answer. The mount table has resolved paths, so a path that is in the table needs
+// no resolution.
 Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
   auto found = FindDeadMount(AbsolutePath(mountpoint));
   if (!found || found->dead) return found;
@@ -105,8 +137,7 @@ Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
   return RealPath(found->path, mountpoint).and_then(FindDeadMount);
 }
 
-// Whether the dead mount hides the source, so that the source cannot be opened as long as it
-// exists.
+// Whether the dead mount hides the source, so the source cannot be opened while that mount exists.
 bool IsHidden(const Source& source, const std::string& mountpoint) {
   if (source.needs_fetcher()) return false;
   if (LiesIn(AbsolutePath(source.text()), mountpoint)) return true;
@@ -114,7 +145,8 @@ bool IsHidden(const Source& source, const std::string& mountpoint) {
   return resolved && LiesIn(*resolved, mountpoint);
 }
 
-// `place`: a path that leads to the folder; `path`: its name.
+// `place` leads to the mount point and is used in system calls; `path` is the mount point's name in
+// messages.
 Result<void> CheckFolder(const std::string& place, const std::string& path,
                          const MountOptions& options) {
   struct stat info = {};
@@ -123,9 +155,10 @@ Result<void> CheckFolder(const std::string& place, const std::string& path,
     return Fail(ErrorCode::kNotADirectory, "mount point {} is not a directory", path);
   }
   if (options.nonempty) return {};
-  // Opening an automount point would trigger the very mount being made.
+  // Opening an automount point would trigger the mount that is being made, so the folder is not
+  // opened.
   if (const auto top = FindMount(path); top && top->type == "autofs") return {};
-  // A folder without list permission may still be mounted on.
+  // A folder without list permission is a valid mount point.
   std::error_code error;
   if (!std::filesystem::is_empty(place, error) && !error) {
     if (const auto hint = OrderHint(options); !hint.empty()) {
@@ -145,15 +178,15 @@ Result<void> CheckDevice() {
                 "/dev/fuse is missing: load the fuse module (modprobe fuse) or pass the device "
                 "into the container");
   }
-  // fusermount3 opens it with its caller's rights, too.
+  // fusermount3 also opens the device with the rights of its caller.
   if (Descriptor(open("/dev/fuse", O_RDWR | O_CLOEXEC))) return {};
   if (errno == ENODEV || errno == ENXIO) {
     return Fail(ErrorCode::kNotFound,
-                "/dev/fuse leads nowhere: load the fuse module (modprobe fuse)");
+                "no driver serves /dev/fuse: load the fuse module (modprobe fuse)");
   }
   return Fail(FromErrno(errno), "/dev/fuse cannot be opened ({}): {}", ErrnoText(errno),
               geteuid() == 0 ? "pass the device into the container"
-                             : "its mode has to be 0666, or mount as root");
+                             : "set its mode to 0666, or mount as root");
 }
 
 bool IsOnPath(const std::string& program) {
@@ -197,19 +230,23 @@ Result<std::string> ResolveParent(const std::string& mountpoint) {
 }
 
 Result<MountPoint> CheckMount(const MountOptions& options) {
-  // The mount point first: STORE may lie below it, so a hung mount there hangs STORE too.
+  // Checks the mount point before STORE, because STORE may be below it, and a hung mount there
+  // would also block STORE.
   auto mountpoint = ResolveMountPoint(options.mountpoint);
   if (!mountpoint) return mountpoint;
   if (mountpoint->dead && !options.fake && IsHidden(options.source, mountpoint->path)) {
     if (const auto cleared = ClearDeadMounts(mountpoint->path); !cleared) return Fail(cleared);
-    spdlog::warn("{}: the dead mount of a zarrfs that was killed was cleared: it hid {}",
-                 mountpoint->path, options.source.text());
+    spdlog::warn(
+        "{}: removed the dead mount of a zarrfs process that was killed, because it hid {}",
+        mountpoint->path, options.source.text());
     mountpoint->dead.reset();
   }
   if (const auto source = CheckSource(options); !source) return Fail(source);
+  if (const auto folders = CheckVirtualPrefixes(options, mountpoint->path); !folders)
+    return Fail(folders);
   if (mountpoint->dead) {
-    // The folder below cannot be checked, but it was good enough for the dead mount.
-    spdlog::warn("{}: takes the place of the dead mount of a zarrfs that was killed",
+    // The folder below the dead mount cannot be checked, but the dead mount was once made on it.
+    spdlog::warn("{}: the new mount replaces the dead mount of a zarrfs process that was killed",
                  mountpoint->path);
   } else {
     std::string place = mountpoint->path;
@@ -242,14 +279,6 @@ MadeMountPoint MadeMountPoint::Make(const std::string& path) {
   Descriptor parent(open(folder.empty() ? "/" : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   const std::string name = made.path_.substr(folder.size() + 1);
   if (parent && mkdirat(parent.get(), name.c_str(), 0755) == 0) made.parent_ = std::move(parent);
-  return made;
-}
-
-MadeMountPoint MadeMountPoint::Take(const std::string& path) {
-  MadeMountPoint made;
-  made.path_ = path;
-  const std::string folder = path.substr(0, path.rfind('/'));
-  made.parent_ = OpenWithoutLinks(folder.empty() ? "/" : folder);
   return made;
 }
 

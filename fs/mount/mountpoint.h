@@ -1,4 +1,5 @@
-// Checks STORE and MNT before anything is mounted. Every error message is one line with advice.
+// Checks STORE and MNT before anything is mounted. Every error message is one line that tells the
+// user what to do.
 #pragma once
 
 #include <memory>
@@ -13,43 +14,42 @@
 
 namespace zarrfs {
 
-/// `path` made absolute, without "." and empty components. Keeps "..", which only the kernel can
+/// Makes `path` absolute, without "." and empty components. Keeps "..", which only the kernel can
 /// resolve.
 [[nodiscard]] std::string AbsolutePath(const std::string& path);
 
-/// The path of `mountpoint` as in the kernel's mount table. Resolves only its parent: the folder
-/// itself may be a mount that never answers.
+/// Returns the path of `mountpoint` as in the kernel's mount table. Resolves only its parent,
+/// because the folder itself may be a mount that never answers.
 [[nodiscard]] Result<std::string> ResolveParent(const std::string& mountpoint);
 
 struct MountPoint {
   std::string path;                          // without symbolic links
-  std::optional<Mounted> dead;               // a dead zarrfs mount on top there
-  std::shared_ptr<MountFolder> folder = {};  // for mounts by root, unless there is a dead one
+  std::optional<Mounted> dead;               // a dead zarrfs mount that is on top at the path
+  std::shared_ptr<MountFolder> folder = {};  // set if root mounts and replaces no dead mount
 };
 
-/// Checks what a mount needs: the source folder, the mount point, the fuse device, fusermount3, the
-/// permission for allow_other. A dead mount stays until the new one replaces it
-/// (fs/mount/dead_mount.h); one that hides the source is cleared, except for a fake mount. The
-/// process must not have threads yet.
+/// Checks the requirements of a mount: the source folder, the mount point, the fuse device,
+/// fusermount3, and the permission for allow_other. A dead mount stays until the new mount replaces
+/// it (fs/mount/dead_mount.h). A dead mount that hides the source is detached before the check,
+/// except for a fake mount. The process must not have threads yet.
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
-/// A folder that is created for a mount, and removed by the destructor, unless something is still
-/// mounted there. It is removed through a descriptor of its parent, so that nobody can replace it.
+/// A folder that was created for a mount. The destructor removes it, unless something is still
+/// mounted on it. It is removed through a descriptor of its parent, so nobody can redirect the
+/// removal to another folder.
 class MadeMountPoint {
  public:
-  /// Makes nothing if the path exists.
+  /// Creates the folder; does nothing if the path exists.
   [[nodiscard]] static MadeMountPoint Make(const std::string& path);
-  /// The folder that was created for a mount of an earlier program; `path` without symbolic links.
-  [[nodiscard]] static MadeMountPoint Take(const std::string& path);
   MadeMountPoint() = default;
   MadeMountPoint(MadeMountPoint&&) = default;
   MadeMountPoint& operator=(MadeMountPoint&&) = default;
   ~MadeMountPoint() { Remove(); }
 
   [[nodiscard]] bool is_made() const { return static_cast<bool>(parent_); }
-  /// Removes it, once.
+  /// Removes the folder, at most once.
   void Remove();
-  /// Keeps it.
+  /// Keeps the folder when this object is destroyed.
   void Leave() { parent_.reset(); }
 
  private:

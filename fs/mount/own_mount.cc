@@ -20,7 +20,7 @@ namespace zarrfs {
 
 namespace {
 
-// Null if the path leads through a symbolic link now.
+// Null if the folder could not be opened, or this process is not root.
 std::shared_ptr<MountFolder> HoldFolder(Result<MountFolder> held) {
   if (geteuid() != 0) return nullptr;
   return held ? std::make_shared<MountFolder>(*std::move(held)) : nullptr;
@@ -28,35 +28,9 @@ std::shared_ptr<MountFolder> HoldFolder(Result<MountFolder> held) {
 
 }  // namespace
 
-OwnMount::OwnMount(const HandOver& state)
-    : path_(state.mountpoint),
-      folder_(HoldFolder(MountFolder::OpenBelowMount(path_))),
-      outlives_workers_(true),
-      made_(true),
-      covers_dead_(state.covers_dead != 0),
-      device_before_(state.device_before),
-      device_(state.device),
-      mount_id_(state.mount_id),
-      unique_mount_id_(state.unique_mount_id),
-      connection_(Inherited(state.connection)),
-      shared_(Inherited(state.shared)),
-      init_(OnlyGiven(state.init, state.answer)),
-      answer_(state.answer),
-      resends_(state.resends != 0),
-      name_(NameKeeper(device_)) {}
-
-void OwnMount::HandOverTo(HandOver& state, const MountOptions& options) const {
-  state.mountpoint = path_;
-  state.covers_dead = covers_dead_ ? 1 : 0;
-  state.device_before = device_before_;
-  state.device = device_;
-  state.mount_id = mount_id_;
-  state.unique_mount_id = unique_mount_id_;
-  state.connection = NumberFor(connection_);
-  state.shared = NumberFor(shared_);
+void OwnMount::AddTo(StartMessage& state, const MountOptions& options) const {
   state.init = init_;
   state.answer = answer_.empty() ? AnswerOf(options, init_) : answer_;
-  state.resends = resends_ ? 1 : 0;
 }
 
 Result<void> OwnMount::Make(const MountOptions& options) {
@@ -89,7 +63,7 @@ Result<Descriptor> OwnMount::MakeInPlaceOfDead(const MountOptions& options) {
       spdlog::warn("{}: the dead mount cannot be replaced in one step: {}", path_,
                    replacement.error().message);
     }
-    // From here until the mount the bare folder is visible: keep that short.
+    // Until the new mount is made, the bare folder is visible, so that time must be short.
     if (const auto cleared = ClearDeadMounts(path_); !cleared) return Fail(cleared);
   }
   if (const auto there = FindMount(path_); there && there->type == kMountType) {
@@ -124,7 +98,7 @@ Result<Descriptor> OwnMount::MakeByLibfuse(const MountOptions& options) {
     made_ = session != nullptr && fuse_session_mount(session, path_.c_str()) == 0;
     return made_;
   };
-  // libfuse, fusermount3 or the kernel may not support the flag against symbolic links.
+  // libfuse, fusermount3 or the kernel may not know the flag nosymfollow.
   MountOptions without_links = options;
   without_links.kernel_options.emplace_back("nosymfollow");
   if (!mount(without_links)) {
@@ -139,13 +113,15 @@ Result<Descriptor> OwnMount::MakeByLibfuse(const MountOptions& options) {
     return Fail(ErrorCode::kIo, "{} cannot be mounted: {}", path_,
                 reason.empty() ? "libfuse gave no reason" : reason);
   }
-  // libfuse frees the path of a mount point only when it unmounts: the session stays, without its
-  // device. Volatile keeps the compiler from removing the pointer, which would make it a leak.
+  // libfuse frees the path of a mount point only when it unmounts, so the session stays allocated,
+  // without its device. The pointer is volatile, so the compiler cannot remove it and make the
+  // session a leak.
   [[maybe_unused]] static fuse_session* volatile kept;
   kept = session;
   close(fuse_session_fd(session));
   if (!reason.empty()) spdlog::warn("mounting: {}", reason);
-  if (!device) return Fail(ErrorCode::kTooManyOpenFiles, "no descriptors are left");
+  if (!device)
+    return Fail(ErrorCode::kTooManyOpenFiles, "cannot mount: no file descriptors are left");
   return device;
 }
 
@@ -164,13 +140,14 @@ bool OwnMount::IsOnTop() const {
 Result<void> OwnMount::Unmount(bool detach) const {
   if (!made_) return {};
   if (folder_ && mount_id_ != 0) {
-    // Regardless of its path: a folder above it may have been renamed.
+    // Unmounts by the folder instead of the path, because a folder above the mount point may have
+    // been renamed.
     const uint64_t top = folder_->MountIdOnTop();
     if (top == 0) return {};
     const bool is_ours =
         top == mount_id_ && (IsConnected() || UniqueMountId(path_) == unique_mount_id_);
     if (!is_ours && !IsConnected()) return {};
-    if (!is_ours) return Fail(ErrorCode::kIo, "another mount lies over {}", path_);
+    if (!is_ours) return Fail(ErrorCode::kIo, "another mount covers {}", path_);
     if (folder_->Unmount(detach)) return {};
     if (errno == EBUSY) return Fail(ErrorCode::kWouldBlock, "busy");
     if (errno != EPERM) return Fail(FromErrno(errno), "{}", ErrnoText(errno));
@@ -178,7 +155,7 @@ Result<void> OwnMount::Unmount(bool detach) const {
   if (device_ != 0) {
     const auto top = FindMount(path_);
     if (!top) return {};
-    if (!IsOurs(*top)) return Fail(ErrorCode::kIo, "another mount lies over {}", path_);
+    if (!IsOurs(*top)) return Fail(ErrorCode::kIo, "another mount covers {}", path_);
   }
   return zarrfs::Unmount(path_, detach);
 }
@@ -200,8 +177,7 @@ Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options
   Message message{Message::Kind::kMounted, {device_before_, device_}};
   if (!outlives_workers_) {
     worker.Send(message, connection_.get());
-    // Only the worker may hold the device: when it ends, the kernel must see the last descriptor
-    // closed.
+    // Only the worker may hold the device, so the connection ends with the worker.
     connection_.reset();
     return {};
   }
@@ -213,11 +189,11 @@ Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options
     if (!init) return Fail(init);
     init_ = *std::move(init);
     resends_ = CanResend(init_) && !options.no_resend;
-    // Older kernels fail the requests that a worker has taken once the last descriptor it read them
-    // from is closed.
+    // Workers read from a shared description. In older kernels, the requests that a worker has read
+    // fail once the last descriptor of the description is closed.
     if (resends_) shared_ = std::move(own);
   } else if (answer_.empty()) {
-    // The next worker may run with another libfuse than the first one did.
+    // The next worker may run with another version of libfuse than the first worker.
     answer_ = AnswerOf(options, init_);
     init_ = OnlyGiven(init_, answer_);
   }

@@ -1,7 +1,8 @@
-// The mount that a keeper owns, from before it is made until it has ended, and its connection to
-// the kernel, which the keeper gives to one worker after the other.
+// OwnMount: the mount that a keeper owns, from before it is made until it has ended, and the
+// connection of the mount to the kernel, which the keeper passes to one worker after the other.
 //
-// Nothing here accesses the mount: if no worker answers, that would hang forever.
+// No function accesses files of the mount, because an access would hang forever if no worker
+// answers.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +13,8 @@
 #include <string>
 
 #include "fs/mount/channel.h"
-#include "fs/mount/hand_over.h"
 #include "fs/mount/mountpoint.h"
+#include "fs/mount/start_message.h"
 #include "fs/options/options.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/os/descriptor.h"
@@ -28,68 +29,68 @@ class OwnMount {
         dead_(std::move(point.dead)),
         folder_(std::move(point.folder)),
         outlives_workers_(outlives_workers) {}
-  /// A mount passed on by another program. Its descriptors must have been checked.
-  explicit OwnMount(const HandOver& state);
 
-  /// Mounts, in place of the dead mount if there is one. The process must not have threads.
+  /// Makes the mount, in place of the dead mount if one exists. The process must not have threads.
   [[nodiscard]] Result<void> Make(const MountOptions& options);
-  /// Unmounts it if it is on top at the mount point; succeeds if no mount exists.
+  /// Unmounts the mount if it is on top at the mount point; succeeds if it no longer exists.
   [[nodiscard]] Result<void> Unmount(bool detach) const;
-  /// Unmounts after a failed start. A mount that replaced a dead one stays: it is dead, too, once
-  /// its worker has ended.
+  /// Unmounts after a failed start. A mount that replaced a dead mount stays, and becomes a dead
+  /// mount once its worker has ended.
   void Undo() const;
-  /// Detaches the dead mount below it.
+  /// Detaches the dead mount that this mount covers.
   void ClearCovered() const;
 
-  /// Stores in `state` what the next program needs.
-  void HandOverTo(HandOver& state, const MountOptions& options) const;
+  /// Adds FUSE_INIT and its answer to `state`. The trial of a newer program needs them.
+  void AddTo(StartMessage& state, const MountOptions& options) const;
 
-  /// Passes the connection to a worker (Message::Kind::kMounted). Later workers are offered only
-  /// what the mount has.
+  /// Passes the connection to a worker (Message::Kind::kMounted). Workers after the first are
+  /// offered only the features that the mount has.
   [[nodiscard]] Result<void> GiveTo(const Channel& worker, const MountOptions& options);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// 0 if it is not in the mount table.
+  /// The device number of the mount; 0 if it is not in the mount table.
   [[nodiscard]] dev_t device() const { return device_; }
-  /// Whether another worker can take over after one has ended.
+  /// Whether another worker can take over the mount after a worker has ended.
   [[nodiscard]] bool outlives_workers() const { return outlives_workers_; }
-  /// Whether requests that a worker has taken can be resent to the next one.
+  /// Whether requests that a worker has read but not answered can be resent to the next worker.
   [[nodiscard]] bool resends() const { return resends_; }
   [[nodiscard]] bool is_made() const { return made_; }
-  /// Whether the mount, or a user of it, still exists and nobody has aborted the connection.
+  /// Whether the connection still exists: the mount or a program that uses it still exists, and
+  /// nobody has aborted the connection.
   [[nodiscard]] bool IsConnected() const;
-  /// Whether lookups of the mount point find it.
+  /// Whether a lookup of the mount point reaches this mount.
   [[nodiscard]] bool IsOnTop() const;
-  /// Fails all requests forever (AbortConnection).
+  /// Makes all requests fail forever; see AbortConnection().
   void Abort() const;
-  /// Closes the connection, in a process that does not keep it.
+  /// Closes the descriptors of the connection, in a process that does not keep it.
   void Close();
 
  private:
-  // These return the FUSE device.
+  // The functions below make the mount and return the FUSE device.
   Result<Descriptor> MakeByLibfuse(const MountOptions& options);
   Result<Descriptor> MakeByRoot(const MountOptions& options);
   Result<Descriptor> MakeInPlaceOfDead(const MountOptions& options);
-  // While the connection lives, no other mount has its number.
+  // Whether an entry of the mount table is this mount. While the connection of this mount exists,
+  // no other mount has its device number.
   [[nodiscard]] bool IsOurs(const Mounted& mounted) const;
 
   const std::string path_;
   const std::optional<Mounted> dead_;    // the mount to replace
-  std::shared_ptr<MountFolder> folder_;  // on which root mounts, and through which it unmounts
-  const bool outlives_workers_;          // otherwise the mount dies with the worker
+  std::shared_ptr<MountFolder> folder_;  // set if root mounts
+  const bool outlives_workers_;          // if false, the mount ends with its worker
   bool made_ = false;
   bool replaced_dead_ = false;
-  bool covers_dead_ = false;      // the dead mount lies below ours
-  dev_t device_before_ = 0;       // at the mount point, before mounting
-  dev_t device_ = 0;              // of our mount; 0 if it is not in the mount table
-  uint64_t mount_id_ = 0;         // likewise
+  bool covers_dead_ = false;      // the dead mount is below this mount
+  dev_t device_before_ = 0;       // the device at the mount point before mounting
+  dev_t device_ = 0;              // the device of this mount; 0 if it is not in the mount table
+  uint64_t mount_id_ = 0;         // the id of this mount; 0 if it is not in the mount table
   uint64_t unique_mount_id_ = 0;  // see UniqueMountId()
   Descriptor connection_;         // keeps the mount alive
-  Descriptor shared_;             // of the same connection: all workers read from it
-  std::string init_;              // FUSE_INIT; from the second worker on OnlyGiven()
-  std::string answer_;            // what the first worker promised to it; until the second one: ""
+  Descriptor shared_;   // a descriptor of the same connection, from which all workers read
+  std::string init_;    // FUSE_INIT, which from the second worker on is reduced by OnlyGiven()
+  std::string answer_;  // the first worker's answer to FUSE_INIT; "" until the second worker starts
   bool resends_ = false;
-  Descriptor name_;  // NameKeeper()
+  Descriptor name_;  // the socket from NameKeeper()
 };
 
 }  // namespace zarrfs

@@ -22,16 +22,16 @@ std::string LibfuseOptions(const MountOptions& options) {
 
 std::string WhyNoIoUring(const MountOptions& options) {
   if (options.io_uring == false) return "noio_uring";
-  if (!options.io_uring) return "io_uring is not asked for";
+  if (!options.io_uring) return "io_uring is not set";
   constexpr int kFirst = FUSE_MAKE_VERSION(3, 18);
   if (FUSE_VERSION < kFirst || fuse_version() < kFirst) {
-    return fmt::format("libfuse is {}, 3.18 is the first with io_uring", fuse_pkgversion());
+    return fmt::format("libfuse is {}, but io_uring needs 3.18", fuse_pkgversion());
   }
   constexpr const char* kSwitch = "/sys/module/fuse/parameters/enable_uring";
   std::string found;
   std::getline(std::ifstream(kSwitch) >> std::ws, found);
   if (found == "Y") return "";
-  return fmt::format("the kernel does not offer it: {} {}", kSwitch,
+  return fmt::format("the kernel does not offer io_uring: {} {}", kSwitch,
                      found.empty() ? "does not exist" : "is " + found);
 }
 

@@ -10,18 +10,18 @@
 
 namespace zarrfs {
 
-/// The argument of libfuse's -o: the options of every mount (read-only, no devices, no set-uid
-/// bits, permissions checked by the kernel) and those added by `options`.
+/// The argument of libfuse's -o: the options that every mount has (read-only, no devices, no
+/// set-uid bits, permissions checked by the kernel), and those added by `options`.
 [[nodiscard]] std::string LibfuseOptions(const MountOptions& options);
 
-/// Why requests do not use io_uring; "" if they can. With io_uring, no other worker can take over
-/// after one has ended.
+/// Why requests do not use io_uring; "" if they use it. With io_uring, no other worker can take
+/// over after a worker has ended.
 [[nodiscard]] std::string WhyNoIoUring(const MountOptions& options);
 
-/// A worker's answer to FUSE_INIT (AnswerTo).
+/// The answer to FUSE_INIT that a worker with these options gives; see AnswerTo().
 [[nodiscard]] std::string AnswerOf(const MountOptions& options, std::string_view init);
 
-/// A session with LibfuseOptions(), not yet mounted. Null if memory has run out.
+/// Makes a session with LibfuseOptions() that is not yet mounted. Null if memory has run out.
 [[nodiscard]] fuse_session* NewSession(const MountOptions& options,
                                        const fuse_lowlevel_ops& operations, void* user_data);
 

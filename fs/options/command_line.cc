@@ -15,9 +15,9 @@
 #include "zarrcore/base/libraries.h"
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/codec/registry.h"
+#include "zarrcore/open/source.h"
 #include "zarrcore/os/system_calls.h"
 #include "zarrcore/view/view.h"
-#include "zarrcore/zip/zip_store.h"
 
 namespace zarrfs {
 namespace {
@@ -34,10 +34,10 @@ Usage UsageOf(Action action) {
   if (action == Action::kUnmount) return {1, "usage: zarrfs --unmount MNT"};
   if (action == Action::kUpgrade) return {1, "usage: zarrfs --upgrade MNT or --upgrade --all"};
   if (action == Action::kUpgradeAll) return {0, "usage: zarrfs --upgrade --all"};
-  return {2, "usage: zarrfs STORE MNT [-o options]; --help says more"};
+  return {2, "usage: zarrfs STORE MNT [-o options]; for more: zarrfs --help"};
 }
 
-// The words; those before `next` are parsed.
+// The words of the command line. Those before `next` have been parsed.
 struct Words {
   std::span<const char* const> all;
   size_t next = 1;
@@ -49,7 +49,7 @@ bool ShowsText(const CommandLine& line) {
   return line.action == Action::kShowHelp || line.action == Action::kShowVersion;
 }
 
-// Words without a value, such as "--list" or "-f".
+// Applies a word without a value, such as "--list" or "-f".
 Result<void> ApplySwitch(std::string_view word, bool called_by_mount, CommandLine& line) {
   constexpr std::pair<std::string_view, Action> kActions[] = {
       {"--help", Action::kShowHelp},       {"-h", Action::kShowHelp},
@@ -73,8 +73,8 @@ Result<void> ApplySwitch(std::string_view word, bool called_by_mount, CommandLin
     options.settings.emplace_back("threads=1");
   } else if (word == "-v") {
     options.verbose = true;
-  } else if (word != "--readonly" && word != "--read-only" &&  // every mount is
-             word != "-n") {  // mount(8): do not write /etc/mtab, which no longer exists
+  } else if (word != "--readonly" && word != "--read-only" &&  // every mount is read-only
+             word != "-n") {  // in mount(8): do not write /etc/mtab, which no longer exists
     std::vector<std::string_view> known = {"--config"};
     for (const auto& action : kActions) known.push_back(action.first);
     return Fail(ErrorCode::kInvalidArgument, "unknown option '{}'{} (zarrfs --help lists them)",
@@ -83,7 +83,7 @@ Result<void> ApplySwitch(std::string_view word, bool called_by_mount, CommandLin
   return {};
 }
 
-// The value of "--config".
+// Parses the value of "--config".
 Result<void> TakeConfig(Words& words, CommandLine& line) {
   const char* const file = words.Take();
   if (file == nullptr || *file == '\0') {
@@ -94,7 +94,7 @@ Result<void> TakeConfig(Words& words, CommandLine& line) {
   return {};
 }
 
-// "-f", "-fs", "-oro", "-o"; consumes the next word if that is the value.
+// Parses single-letter options: "-f", "-fs", "-oro", "-o". Consumes the next word if it is a value.
 Result<void> ParseLetters(std::string_view word, bool called_by_mount, Words& words,
                           CommandLine& line) {
   for (size_t at = 1; at < word.size() && !ShowsText(line); ++at) {
@@ -116,16 +116,14 @@ Result<void> ParseLetters(std::string_view word, bool called_by_mount, Words& wo
   return {};
 }
 
-// "ocean" for "/data/ocean.zarr/" and "ocean.zarr.zip"; "" if there is no name.
-std::string NameOfStore(const std::string& store) {
+// The name of a store: "ocean" for "/data/ocean.zarr/" and "ocean.zarr.zip"; "" if the path has no
+// name.
+std::string NameOfFolder(const std::string& store) {
   std::error_code ignored;
-  auto path = std::filesystem::absolute(store, ignored).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  if (IsZipName(path.filename().string())) path = path.stem();
-  return path.extension() == ".zarr" ? path.stem().string() : path.filename().string();
+  return NameOfStore(std::filesystem::absolute(store, ignored).lexically_normal().string());
 }
 
-// Decides which path is the store and which the mount point.
+// Decides which path is the store and which is the mount point.
 Result<void> AssignPaths(const std::vector<std::string_view>& paths, CommandLine& line) {
   MountOptions& options = line.options;
   const auto [max_paths, usage] = UsageOf(line.action);
@@ -146,7 +144,7 @@ Result<void> AssignPaths(const std::vector<std::string_view>& paths, CommandLine
   const bool may_name_itself = line.action == Action::kMount || line.action == Action::kCheck;
   if (paths.size() == 1 && !source_is_known && may_name_itself && !options.by_mount) {
     options.source = Source(paths.front());
-    options.mountpoint = NameOfStore(options.source.text());
+    options.mountpoint = NameOfFolder(options.source.text());
     options.makes_mountpoint = true;
     if (!options.mountpoint.empty()) return {};
   }
@@ -161,7 +159,7 @@ Result<void> AssignPaths(const std::vector<std::string_view>& paths, CommandLine
   return {};
 }
 
-// One line per view.
+// The part of --help with one line per view.
 std::string ViewsHelp() {
   std::string text;
   for (const auto* const view : AllViews()) {
@@ -176,13 +174,13 @@ std::string ViewsHelp() {
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   Words words{{argv, static_cast<size_t>(argc)}};
   std::string_view program = argc > 0 ? argv[0] : "zarrfs";
-  program.remove_prefix(program.rfind('/') + 1);  // npos + 1 is 0
+  program.remove_prefix(program.rfind('/') + 1);  // 0 without a slash, because npos + 1 is 0
   const bool called_by_mount = program.starts_with("mount.");
 
   CommandLine line;
   line.options.by_mount = called_by_mount;
   std::vector<std::string_view> paths;
-  bool only_paths = false;  // after "--"
+  bool only_paths = false;  // set after "--"
   while (const char* const taken = words.Take()) {
     const std::string_view word = taken;
     if (only_paths || word.size() < 2 || word[0] != '-') {

@@ -1,4 +1,4 @@
-// The command line of `zarrfs`, as people, mount(8), mount.fuse(8) and fstab write it:
+// The command line of `zarrfs`, in the forms that users, mount(8), mount.fuse(8) and fstab write:
 //
 //   zarrfs STORE MNT [-o options] [-f] [-d]
 //   zarrfs --config FILE [STORE] MNT [-o options] [-f] [-d]     also as -o config=FILE
@@ -10,7 +10,7 @@
 //   zarrfs --upgrade MNT
 //   zarrfs --upgrade --all
 //
-// Parsing reads only the words and the configuration file: fs/mount/mountpoint.h checks STORE and
+// Parsing reads only the words and the configuration file; fs/mount/mountpoint.h checks STORE and
 // MNT.
 #pragma once
 
@@ -34,16 +34,16 @@ struct CommandLine {
     kShowVersion
   };
   Action action = Action::kMount;
-  // For kMount, kCheck and kRemount; for kUnmount and kUpgrade only the mount point.
+  // For kMount, kCheck and kRemount. For kUnmount and kUpgrade, only `mountpoint` is set.
   MountOptions options;
 };
 
-/// kInvalidArgument with one line that names the invalid word. argv[0] counts: under a name that
-/// begins with "mount." (mount(8)'s helper) `-f` means fake, not foreground, and `-s` sloppy, not a
-/// single thread.
+/// Parses the command line. kInvalidArgument with one line that names the invalid word. argv[0]
+/// matters: if it begins with "mount.", mount(8) runs the program as its helper; then `-f` means
+/// fake instead of foreground, and `-s` means sloppy instead of a single thread.
 [[nodiscard]] Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
-/// The output of --help and --version, with a newline at the end.
+/// The output of --help and of --version, with a newline at the end.
 [[nodiscard]] std::string HelpText();
 [[nodiscard]] std::string VersionText();
 

@@ -2,7 +2,7 @@
 
 namespace zarrfs {
 
-/// As in mount(8).
+/// The exit codes of zarrfs, as in mount(8).
 enum ExitCode : int {
   kExitDone = 0,
   kExitUsage = 1,

@@ -17,7 +17,7 @@
 #include <syslog.h>
 
 #include "zarrcore/base/printable.h"
-#define SD_JOURNAL_SUPPRESS_LOCATION  // otherwise it would be a line of JournalSink
+#define SD_JOURNAL_SUPPRESS_LOCATION  // otherwise, the location would be a line of JournalSink
 #include <systemd/sd-journal.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments
   std::array<char, 1024> text;
   std::vsnprintf(text.data(), text.size(), format, arguments);
   if (keep_messages) {
-    std::fputs(text.data(), stderr);  // which now is the memory file
+    std::fputs(text.data(), stderr);  // stderr is a memory file now; see MountMessages
     return;
   }
   const std::string line = OneLine(text.data());
@@ -54,15 +54,15 @@ void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments
               "libfuse: {}", line);
 }
 
-// See JOURNAL_STREAM in systemd.exec(5).
+// Whether stderr is the journal; see JOURNAL_STREAM in systemd.exec(5).
 bool StderrIsJournal() {
-  const char* const stream = std::getenv("JOURNAL_STREAM");  // "device:inode"
+  const char* const stream = std::getenv("JOURNAL_STREAM");  // has the form "device:inode"
   struct stat status {};
   return stream != nullptr && fstat(STDERR_FILENO, &status) == 0 &&
          stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
-// The numbers of syslog(3).
+// The priority of a log level, as a number of syslog(3).
 int PriorityOf(spdlog::level::level_enum level) {
   constexpr int kPriorities[] = {LOG_DEBUG, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR, LOG_CRIT};
   static_assert(spdlog::level::info == 2 && std::size(kPriorities) == spdlog::level::off);
@@ -94,7 +94,7 @@ class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
   const std::string mountpoint_;
 };
 
-// The reader of the lines: each expects a different prefix.
+// Who reads the log. Each kind of reader expects another prefix of a line.
 enum class Reader { kPeople, kJournal, kSyslog };
 
 class LineFormatter final : public spdlog::formatter {
@@ -144,13 +144,13 @@ class PipeSink final : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 
   const Descriptor pipe_;
-  uint64_t lost_ = 0;
+  uint64_t lost_ = 0;  // base_sink holds its mutex while it calls sink_it_()
 };
 
-// Writable if the log is; -1 if that is unknown.
+// A descriptor that is writable if the log can accept a message; -1 if that cannot be determined.
 int log_reader = -1;
 
-// A socket that tells whether the process that reads the log is reading.
+// Opens a socket that is writable while the process that reads the log keeps up; -1 on failure.
 int ConnectToLog(const char* path) {
   Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
@@ -160,8 +160,8 @@ int ConnectToLog(const char* path) {
   return connected ? socket.release() : -1;
 }
 
-// The sink of the default logger. Threads may log while it changes its target, so the logger itself
-// never changes.
+// The sink of the default logger. Its targets may change while threads log, so the logger itself is
+// never replaced.
 std::shared_ptr<spdlog::sinks::dist_sink_mt> target;
 
 void SetTarget(spdlog::sink_ptr sink, std::string_view level, Reader reader) {
@@ -226,8 +226,8 @@ void CloseStandardFiles() {
 
 void DetachFromTerminal() {
   CloseStandardFiles();
-  // Not earlier: until an automount point is mounted, only the service manager's process group may
-  // access it, and mounting and checking the mount do.
+  // setsid() must not be called earlier. Until an automount point is mounted, only the service
+  // manager's process group may access it, and the previous steps access the mount point.
   setsid();
 }
 
@@ -256,7 +256,7 @@ std::string LogLevel() {
 void PrintError(std::string_view message) {
   const std::string line = StderrIsJournal() ? fmt::format("<{}>{}\n", LOG_ERR, OneLine(message))
                                              : fmt::format("zarrfs: {}\n", OneLine(message));
-  // A single write, so that lines of several processes do not mix.
+  // A single write, so lines of several processes do not mix.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -273,7 +273,8 @@ MountMessages::~MountMessages() { static_cast<void>(Take()); }
 
 void MountMessages::Forget() {
   std::fflush(stderr);
-  // The descriptors share the position.
+  // Descriptor 2 shares the file position of kept_, so the next message is written at the
+  // beginning.
   if (ftruncate(kept_.get(), 0) == 0) lseek(kept_.get(), 0, SEEK_SET);
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cfloat>
-#include <charconv>
 #include <filesystem>
 #include <span>
 #include <type_traits>
@@ -13,37 +12,30 @@
 #include <vector>
 
 #include "fs/options/log.h"
+#include "zarrcore/base/number_text.h"
 #include "zarrcore/base/size_text.h"
 #include "zarrcore/base/suggestion.h"
+#include "zarrcore/icechunk/all_commits.h"
 #include "zarrcore/icechunk/repository.h"
+#include "zarrcore/icechunk/virtual_chunks.h"
 #include "zarrcore/os/memory_limit.h"
 
 namespace zarrfs {
 namespace {
 
-// Applies a value, or a flag by its name; false if the value is invalid.
+// Applies a value, or the name of a flag; false if the value is invalid.
 using Apply = bool (*)(MountOptions&, std::string_view value);
 
 struct Option {
   std::string_view name;
-  std::string_view value_name;  // "" for a flag
-  std::string_view help;        // "" for those of mount(8), fstab(5) and tests
-  std::string_view expected;    // allowed values
+  std::string_view value_name;  // the name of the value in --help; "" for a flag
+  std::string_view help;  // "" for options that --help omits: those of mount(8), fstab(5) and tests
+  std::string_view expected;  // describes the allowed values
   Apply apply;
 };
 
 bool IsIn(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
-}
-
-// `base`: std::from_chars' base for integers; none for floating-point numbers.
-template <typename T, typename... Base>
-std::optional<T> ParseNumber(std::string_view text, Base... base) {
-  T number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number, base...);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return number;
 }
 
 template <typename Member, typename T>
@@ -53,14 +45,15 @@ bool Set(Member& member, std::optional<T> value) {
   return true;
 }
 
-// Accepted values of Set(): `value` if it `is_valid`, a number up to `max`, the meaning of a word.
+// Parsers for Set(): `value` if `is_valid`; a number up to `max`; the meaning of a word. nullopt
+// for other values.
 template <typename T>
 std::optional<T> If(bool is_valid, T value) {
   return is_valid ? std::optional(value) : std::nullopt;
 }
 template <typename T>
 std::optional<T> UpTo(std::type_identity_t<T> max, std::optional<T> number) {
-  return number >= T{0} && number <= max ? number : std::nullopt;  // `not` rejects NaN
+  return number >= T{0} && number <= max ? number : std::nullopt;  // NaN fails both comparisons
 }
 template <typename T, size_t kCount>
 std::optional<T> Choice(std::string_view word,
@@ -75,20 +68,20 @@ bool SetSize(MountOptions& options, std::string_view value) {
   return Set(options.*kMember, ParseSize(value));
 }
 
-// The largest id means "no change" to the kernel, so nobody can have it.
+// The largest id means "no change" to the kernel, so it cannot be the id of a user.
 template <auto kMember>
 bool SetId(MountOptions& options, std::string_view value) {
-  return Set(options.*kMember, UpTo(UINT32_MAX - 1, ParseNumber<uint32_t>(value)));
+  return Set(options.*kMember, UpTo(UINT32_MAX - 1, NumberFrom<uint32_t>(value)));
 }
 
-// A flag alone or with "yes"; "no" clears it.
+// Sets a flag that has no value or the value "yes"; "no" clears the flag.
 template <auto kMember, bool kValue = true>
 bool SetFlag(MountOptions& options, std::string_view value) {
   options.*kMember = (value != "no") == kValue;
   return true;
 }
 
-// The name of an option, as a template argument.
+// The name of an option, usable as a template argument.
 template <size_t kSize>
 struct OptionName {
   char text[kSize];
@@ -97,11 +90,11 @@ struct OptionName {
 
 template <OptionName kName>
 bool SetRemote(MountOptions& options, std::string_view value) {
-  // A flag comes with its own name as value.
+  // The table passes a flag's own name as its value.
   return SetRemoteOption(kName.text, value == kName.text ? "" : value, options.remote);
 }
 
-// Passes "noexec" to the kernel; "exec" removes it.
+// Passes a flag such as "noexec" to the kernel; "exec" removes it.
 bool SetKernelFlag(MountOptions& options, std::string_view name) {
   if (name == "no") return false;
   const bool is_set = name.starts_with("no");
@@ -111,11 +104,11 @@ bool SetKernelFlag(MountOptions& options, std::string_view name) {
 }
 
 constexpr std::string_view kSize = "a size such as 512k, 64M or 1G";
-constexpr std::string_view kPatterns = "patterns of names such as *.zarr or scratch:*.tmp";
+constexpr std::string_view kPatterns = "name patterns such as *.zarr or scratch:*.tmp";
 
-// Each row has the option, its --help text (continuation lines are indented to its column), allowed
-// values and effect. {views} stands for the names of all views, {listed} for those that the root
-// lists by default.
+// Each row has the option, its --help text (continuation lines are indented to the column of the
+// text), the allowed values and the effect. {views} stands for the names of all views, {listed} for
+// the views that the root lists by default.
 constexpr Option kOptions[] = {
     {"view", "{views}", "show only this view, at the root (default: one folder per view)",
      "{views} or all",
@@ -146,71 +139,79 @@ constexpr Option kOptions[] = {
        return Set(o.keeps_ome, Choice<bool>(v, {{"auto", false}, {"keep", true}}));
      }},
     {"compressors", "LIST",
-     "readers know no other compressors: compressors=zlib:blosc, or none;\n"
-     "                        chunks with another one are shown decoded (default: each view's)",
-     "names between colons of gzip, zlib, zstd, bz2, lz4, lzma, blosc, or none",
+     "compressors that readers know: compressors=zlib:blosc, or none;\n"
+     "                        chunks with others are shown decoded (default: each view's)",
+     "names separated by colons: gzip, zlib, zstd, bz2, lz4, lzma, blosc; or none",
      [](auto& o, auto v) { return Set(o.compressors, ParseCompressors(v)); }},
     {"nc", "auto|2|5",
-     "format of the files in nc: 2: CDF-2; 5: CDF-5; auto (default): CDF-2 where\n"
-     "                        that can hold everything, else CDF-5",
+     "format of the files in nc: 2: CDF-2; 5: CDF-5; auto (default): CDF-2 if it\n"
+     "                        can hold everything, otherwise CDF-5",
      "auto, 2 or 5", [](auto& o, auto v) { return Set(o.netcdf, Choice(v, kNetcdfNames)); }},
     {"string_scan", "SIZE",
-     "look at so much of an array of strings to find the longest, for gdal and\n"
+     "scan up to SIZE of an array of strings for its longest one, for gdal and\n"
      "                        nc (default: 16M)",
      kSize, SetSize<&MountOptions::string_scan>},
     {"links", "inside|follow",
      "whether symbolic links may leave the store; links=DIR:DIR: only to these\n"
      "                        folders (default: follow; inside with allow_other)",
-     "inside, follow or folders as /data:/disk2/data",
+     "inside, follow or folders such as /data:/disk2/data",
      [](auto& o, auto v) { return Set(o.links, ParseLinkPolicy(v)); }},
-    {"endpoint", "URL", "of a store s3://…: where it is (default: AWS, or $AWS_ENDPOINT_URL)",
+    {"endpoint", "URL", "server of an s3://… store (default: AWS, or $AWS_ENDPOINT_URL)",
      "https://HOST or http://HOST:PORT", SetRemote<"endpoint">},
-    {"region", "REGION", "of a bucket (default: $AWS_REGION, ~/.aws/config, us-east-1)",
+    {"region", "REGION", "region of a bucket (default: $AWS_REGION, ~/.aws/config, us-east-1)",
      "a region such as eu-central-1", SetRemote<"region">},
     {"addressing", "path|virtual",
-     "whether a bucket is part of the path or of the name of the host\n"
-     "                        (default: auto)",
+     "whether the bucket is in the path or in the host name (default: auto)",
      "auto, path or virtual", SetRemote<"addressing">},
-    {"profile", "NAME", "of ~/.aws/credentials and ~/.aws/config (default: $AWS_PROFILE)",
+    {"profile", "NAME", "profile in ~/.aws/credentials and ~/.aws/config (default: $AWS_PROFILE)",
      "the name of a profile", SetRemote<"profile">},
     {"anonymous", "", "do not sign requests: for public buckets", "", SetRemote<"anonymous">},
-    {"requester_pays", "", "pay for what is read from a bucket that asks for it", "",
+    {"requester_pays", "", "pay for reads from a requester-pays bucket", "",
      SetRemote<"requester_pays">},
-    {"absent", "404|403", "403: what a bucket or web server refuses does not exist (default: 404)",
+    {"absent", "404|403", "403: an object that the server refuses is absent (default: 404)",
      "404 or 403", SetRemote<"absent">},
     {"headers", "FILE", "send the lines of FILE, \"Name: value\", with each request", "a file",
      SetRemote<"headers">},
-    {"query", "FILE", "add what is in FILE, a signature, to each address", "a file",
+    {"query", "FILE", "append the string in FILE, such as a signature, to each address", "a file",
      SetRemote<"query">},
-    {"list", "FILE", "all keys of a store on a web server, one a line: it cannot list them itself",
+    {"list", "FILE", "all keys of a store on a web server, which cannot list them, one per line",
      "a file", SetRemote<"list">},
     {"list_max", "N",
-     "to list an array on a web server, ask for at most N objects of it\n"
+     "request at most N objects to list an array on a web server\n"
      "                        (default: 10000)",
      "a number from 1 to 1000000", SetRemote<"list_max">},
     {"timeout", "SECONDS",
      "how long a bucket or web server may fail to answer before a read fails\n"
      "                        (default: 60)",
      "a number of seconds from 1 to 3600", SetRemote<"timeout">},
-    {"connections", "N", "requests to a bucket or web server at once (default: 64)",
+    {"connections", "N", "maximum concurrent requests to a bucket or web server (default: 64)",
      "a number from 1 to 256", SetRemote<"connections">},
     {"disk_cache", "DIR",
-     "keep what was fetched from a bucket or web server in DIR, for the next mount,\n"
-     "                        too (default: only memory)",
+     "cache objects of a bucket or web server in DIR, across mounts\n"
+     "                        (default: only in memory)",
      "a folder", SetRemote<"disk_cache">},
-    {"disk_cache_size", "SIZE", "what DIR may take (default: 10G)", "a size of 64M or more",
-     SetRemote<"disk_cache_size">},
+    {"disk_cache_size", "SIZE", "size limit of the disk cache (default: 10G)",
+     "a size of 64M or more", SetRemote<"disk_cache_size">},
     {"show", "PATTERNS",
-     "show of STORE, a folder of stores, only names that match: show=*.zarr\n"
+     "show only names in STORE, a folder of stores, that match: show=*.zarr\n"
      "                        (default: all)",
      kPatterns, [](auto& o, auto v) { return Set(o.names.show, ParsePatterns(v)); }},
     {"hide", "PATTERNS", "do not show names in STORE that match: hide=scratch:*.tmp", kPatterns,
      [](auto& o, auto v) { return Set(o.names.hide, ParsePatterns(v)); }},
     {"at", "COMMIT",
-     "of an Icechunk repository: branch.NAME, tag.NAME or the ID of a snapshot\n"
+     "commit of an Icechunk repository: branch.NAME, tag.NAME, snapshot ID or all\n"
      "                        (default: branch.main)",
-     "branch.NAME, tag.NAME or the 20 characters of a snapshot",
-     [](auto& o, auto v) { return Set(o.at, If(ParseIcechunkAt(v).has_value(), std::string(v))); }},
+     "branch.NAME, tag.NAME, the 20 characters of a snapshot, or all",
+     [](auto& o, auto v) {
+       const bool is_commit = v == kAllOfIcechunk || ParseIcechunkAt(v).has_value();
+       return Set(o.at, If(is_commit, std::string(v)));
+     }},
+    {"virtual", "PREFIX",
+     "virtual chunks of an Icechunk repository may be read below PREFIX:\n"
+     "                        file:///DIR/, s3://BUCKET/PREFIX/ or https://HOST/PATH/; may be\n"
+     "                        given several times (default: none)",
+     "file:///DIR/, s3://BUCKET/PREFIX/ or https://HOST/PATH/, with / at its end",
+     [](auto& o, auto v) { return AddVirtualPrefix(v, o.virtual_prefixes).has_value(); }},
     {"consolidated", "no", "no .zmetadata and no consolidated metadata in zarr.json (default: yes)",
      "yes or no",
      [](auto& o, auto v) {
@@ -221,13 +222,13 @@ constexpr Option kOptions[] = {
      "no consolidated metadata for groups with more than N nodes (default: 4096)",
      "a number up to 1000000",
      [](auto& o, auto v) {
-       return Set(o.consolidated_max, UpTo(1'000'000, ParseNumber<uint64_t>(v)));
+       return Set(o.consolidated_max, UpTo(1'000'000, NumberFrom<uint64_t>(v)));
      }},
     {"ttl", "SECONDS",
-     "how long a change in the store may go unnoticed (default: 0.1 where the\n"
-     "                        store can be watched, else a tenth of the file's age, 1 to 60)",
+     "how long a change in the store may go unnoticed (default: 0.1 if the\n"
+     "                        store can be watched, otherwise a tenth of the file's age, 1 to 60)",
      "a number of seconds, 0 or more",
-     [](auto& o, auto v) { return Set(o.ttl, UpTo(DBL_MAX, ParseNumber<double>(v))); }},
+     [](auto& o, auto v) { return Set(o.ttl, UpTo(DBL_MAX, NumberFrom<double>(v))); }},
     {"immutable", "", "the store never changes: cache everything without a timeout", "",
      SetFlag<&MountOptions::immutable>},
     {"open", "message", "revalidate files at each open, for a store that is constantly rewritten",
@@ -236,12 +237,12 @@ constexpr Option kOptions[] = {
        return Set(o.open_messages, Choice<bool>(v, {{"message", true}, {"auto", false}}));
      }},
     {"memory", "SIZE",
-     "memory for all of the mount: caches, metadata and what is being decoded\n"
+     "memory of the whole mount: caches, metadata and running decodes\n"
      "                        (default: a quarter of what the process may use, 128M to 4G)",
      "a size of 64M or more",
      [](auto& o, auto v) {
        const auto size = ParseSize(v);
-       return size >= kLeastMemory && Set(o.memory, size);
+       return size >= kMinMemory && Set(o.memory, size);
      }},
     {"cache", "SIZE", "memory for decoded chunks (default: 256M)", kSize,
      SetSize<&MountOptions::cache>},
@@ -252,12 +253,12 @@ constexpr Option kOptions[] = {
     {"threads", "N", "threads that answer the kernel (default: two per core, at least 16)",
      "a number from 1 to 1024",
      [](auto& o, auto v) {
-       const auto number = UpTo(1024, ParseNumber<uint32_t>(v));
+       const auto number = UpTo(1024, NumberFrom<uint32_t>(v));
        return number != 0U && Set(o.threads, number);
      }},
     {"io_uring", "",
-     "receive requests by io_uring where libfuse and the kernel can; then a worker\n"
-     "                        that is killed is not replaced",
+     "receive requests through io_uring if libfuse and the kernel support it;\n"
+     "                        a worker that is killed is then not replaced",
      "", SetFlag<&MountOptions::io_uring>},
     {"noio_uring", "", "receive requests through /dev/fuse (default)", "",
      SetFlag<&MountOptions::io_uring, false>},
@@ -269,42 +270,49 @@ constexpr Option kOptions[] = {
      "a number, or the name of a user of this machine", SetId<&MountOptions::uid>},
     {"gid", "GROUP", "group of every file (default: as in the store)",
      "a number, or the name of a group of this machine", SetId<&MountOptions::gid>},
-    {"umask", "OCTAL", "permissions are 555 and 444 less these bits (default: as in the store)",
+    {"umask", "OCTAL", "remove these bits from 555 and 444 (default: permissions of the store)",
      "an octal number from 0 to 777",
-     [](auto& o, auto v) { return Set(o.umask, UpTo(0777, ParseNumber<uint32_t>(v, 8))); }},
+     [](auto& o, auto v) { return Set(o.umask, UpTo(0777, NumberFrom<uint32_t>(v, 8))); }},
+    {"xattr", "", "chunk files have extended attributes that say where the chunks are stored", "",
+     SetFlag<&MountOptions::extended_attributes>},
     {"config", "FILE", "read the store and options from FILE, as with --config", "a file",
      [](auto& o, auto v) {
        std::error_code ignored;
        return Set(o.config_file, If(!v.empty(), std::filesystem::absolute(v, ignored)));
      }},
     {"nonempty", "", "mount over a folder that is not empty", "", SetFlag<&MountOptions::nonempty>},
-    {"exec", "", "files can be executed, as permissions allow (default: none can)", "",
+    {"exec", "", "files can be executed if their permissions allow it (default: no)", "",
      SetKernelFlag},
     {"until", "PID", "detach the mount when this process ends, however it ends",
      "the number of a process",
      [](auto& o, auto v) {
-       const auto pid = UpTo(INT32_MAX, ParseNumber<pid_t>(v));
+       const auto pid = UpTo(INT32_MAX, NumberFrom<pid_t>(v));
        return pid != 0 && Set(o.until, pid);
+     }},
+    {"ids", "FILE", "keep inode numbers in FILE, for the next mount (default: no)", "a file",
+     [](auto& o, auto v) {
+       std::error_code ignored;
+       return Set(o.ids, If(!v.empty(), std::filesystem::absolute(v, ignored).string()));
      }},
     {"log_level", "LEVEL", "error, warning, info or debug (default: info)",
      "error, warning, info or debug",
      [](auto& o, auto v) { return Set(o.log_level, If(IsIn(kLogLevels, v), v)); }},
     // Options of other file systems.
-    {"max_read", "SIZE", "", "128K or more, which changes nothing: reads are not made smaller",
+    {"max_read", "SIZE", "", "128K or more; it has no effect, because reads are not made smaller",
      [](auto&, auto v) { return ParseSize(v) >= uint64_t{128} << 10; }},
     {"noexec", "", "", "", SetKernelFlag},
-    // fusermount3 accepts no other access time options.
+    // These are the only options about access times that fusermount3 accepts.
     {"noatime", "", "", "", SetKernelFlag},
     {"atime", "", "", "", SetKernelFlag},
     {"remount", "", "", "", SetFlag<&MountOptions::remount>},
     // For tests: behave as on the oldest supported kernel.
     {"no_epoch", "", "", "", SetFlag<&MountOptions::no_epoch>},
     {"no_resend", "", "", "", SetFlag<&MountOptions::no_resend>},
-    // For tests: hand over in a format of the future.
-    {"hand_over", "N", "", "a number",
+    // For tests: the start message for the trial of a newer program has another format.
+    {"start_format", "N", "", "a number",
      [](auto& o, auto v) {
-       o.hand_over = ParseNumber<uint64_t>(v);
-       return o.hand_over.has_value();
+       o.start_format = NumberFrom<uint64_t>(v);
+       return o.start_format.has_value();
      }},
     {"debug", "", "", "",
      [](auto& o, auto v) { return v != "no" && (o.debug = o.foreground = true); }},
@@ -313,18 +321,18 @@ constexpr Option kOptions[] = {
 // The headings of docs/OPTIONS.md, each with the first option below it.
 constexpr std::pair<std::string_view, std::string_view> kHeadings[] = {
     {"view", "What the mount shows"},
-    {"ttl", "Changes of the store"},
+    {"ttl", "Changes to the store"},
     {"memory", "Memory and threads"},
     {"allow_other", "Who may access the mount"},
     {"config", "How it is mounted"}};
 
-// Options of other file systems that would mean something else here, with advice.
+// Options of other file systems that would have another meaning here, each with advice.
 constexpr std::pair<std::string_view, std::string_view> kRefused[] = {
     {"allow_root",
-     "the kernel knows only allow_other; with uid=UID,umask=077 that is you and root"},
-    {"fsname", "the source that a mount names is always its store"}};
+     "the kernel supports only allow_other; with uid=UID,umask=077 only you and root have access"},
+    {"fsname", "the source of a mount is always its store"}};
 
-// Inserts the names of views, separated by `separator`, into the text of a row.
+// Replaces {views} and {listed} in a string of the table; `separator` separates the names of views.
 std::string WithViews(std::string_view text, std::string_view separator) {
   std::string filled(text);
   const auto fill = [&filled](std::string_view word, const std::string& names) {
@@ -337,21 +345,21 @@ std::string WithViews(std::string_view text, std::string_view separator) {
   return filled;
 }
 
-// Null if there is none.
+// The row of an option; null if it is not in the table.
 const Option* FindOption(std::string_view name) {
   const auto* const found = std::ranges::find(kOptions, name, &Option::name);
   return found == std::end(kOptions) ? nullptr : found;
 }
 
-// Options of fstab, mount(8) and mount.fuse(8) that have no effect: every mount is read-only,
-// without set-uid bits, devices and symbolic links, and no file has an access time.
+// Options of fstab, mount(8) and mount.fuse(8) that have no effect, because every mount is
+// read-only, has no set-uid bits, devices or symbolic links, and keeps no access times.
 constexpr std::string_view kIgnoredWords =
     " ro rw defaults suid nosuid dev nodev symfollow nosymfollow sync async dirsync relatime "
     "norelatime strictatime "
     "nostrictatime diratime nodiratime lazytime nolazytime auto noauto user nouser users nousers "
     "owner noowner group nogroup nofail _netdev default_permissions auto_unmount ";
 constexpr std::string_view kIgnoredNames[] = {"user", "comment", "subtype"};
-// SELinux contexts, passed to the kernel.
+// SELinux contexts, which are passed to the kernel.
 constexpr std::string_view kContextNames[] = {"context", "fscontext", "defcontext", "rootcontext"};
 
 }  // namespace
@@ -374,7 +382,8 @@ Result<void> ApplyOption(std::string_view word, MountOptions& options,
                 word, expected);
   }
   if (has_value && IsIn(kContextNames, name)) {
-    // The kernel refuses contexts if SELinux is off; fstab lines are written for both cases.
+    // The kernel refuses contexts if SELinux is off, but a line in fstab must work with and without
+    // SELinux.
     if (access("/sys/fs/selinux", F_OK) == 0) options.kernel_options.emplace_back(word);
     return {};
   }
@@ -382,7 +391,7 @@ Result<void> ApplyOption(std::string_view word, MountOptions& options,
   if (is_one_word && kIgnoredWords.find(fmt::format(" {} ", word)) != kIgnoredWords.npos) return {};
   if (has_value && IsIn(kIgnoredNames, name)) return {};
   if (word.starts_with("x-") || word.starts_with("X-")) return {};
-  // Not an error yet: -s may follow.
+  // Not an error yet, because the option -s (ignore unknown options) may follow.
   if (!unknown) unknown = std::string(word);
   return {};
 }

@@ -1,5 +1,5 @@
-// The options after -o, one row each: name, help text, and effect on MountOptions. The command
-// line, configuration files, --help and the manual pages are generated from the table.
+// The table of the options after -o, with one row each: name, help text, and effect on
+// MountOptions. The command line, configuration files, --help and the manual pages use this table.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,20 @@
 namespace zarrfs {
 
 /// Applies one option, "name" or "name=value". Accepts options of mount(8) and fstab(5) that have
-/// no effect here. `unknown` is set to the first option that is not in the table. kInvalidArgument
-/// names the option and the expected values.
+/// no effect here. The first option that is not in the table is stored in `unknown`.
+/// kInvalidArgument names the option and the expected values.
 [[nodiscard]] Result<void> ApplyOption(std::string_view option, MountOptions& options,
                                        std::optional<std::string>& unknown);
 
-/// Whether a remount can change this option in the kernel ("noexec", "atime").
+/// Whether a remount can change this option in the kernel, as for "noexec" and "atime".
 [[nodiscard]] bool IsKernelFlag(std::string_view option);
 
-/// One line of --help per option, with continuation lines, below the headings of docs/OPTIONS.md.
+/// The part of --help with one line per option, and continuation lines, below the headings of
+/// docs/OPTIONS.md.
 [[nodiscard]] std::string OptionsHelp();
 
-/// The error for an unknown option: why one of other file systems is refused, or which option may
-/// be meant.
+/// The error for an unknown option: why an option of other file systems is refused, or which option
+/// was probably meant.
 [[nodiscard]] tl::unexpected<Error> UnknownOption(std::string_view option);
 
 }  // namespace zarrfs

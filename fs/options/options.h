@@ -1,4 +1,4 @@
-// The options of a mount.
+// MountOptions: the options of a mount.
 #pragma once
 
 #include <sys/types.h>
@@ -19,66 +19,78 @@
 
 namespace zarrfs {
 
-/// Two per core and at least 16, so that readers that wait for the disk do not block all others.
+/// The default of the option `threads`: two per core and at least 16, so readers that wait for the
+/// disk do not block all others.
 [[nodiscard]] uint32_t DefaultThreads();
 
 struct MountOptions : TreeOptions {
-  Source source;  // as written; a daemon makes it absolute before it changes its working directory
-  std::string mountpoint;  // likewise
+  Source source;  // as the user wrote it; made absolute before a daemon changes its working folder
+  // As the user wrote it; made absolute before a daemon changes its working folder.
+  std::string mountpoint;
 
-  std::optional<LinkPolicy> links;  // empty: see LinksInForce()
+  std::optional<LinkPolicy> links;  // absent: see LinksInForce()
 
-  NamePatterns names;  // in the root of the store
+  NamePatterns names;  // the names that the root of the mount shows
 
-  std::string at;  // the commit of an Icechunk repository (SourceAccess::at); "": the branch main
+  // The commit of an Icechunk repository (SourceAccess::at); "" for the branch main.
+  std::string at;
 
-  RemoteOptions remote;  // of a store in a bucket or on a web server
+  // The locations from which virtual chunks of an Icechunk repository may be read, in the order of
+  // the options.
+  std::vector<VirtualPrefix> virtual_prefixes;
 
-  std::optional<uint64_t> memory;  // bytes; empty: see DefaultMemory()
+  RemoteOptions remote;  // only for a store in a bucket or on a web server
 
-  // The protocol with the kernel.
-  uint32_t threads = DefaultThreads();  // maximum number of threads that answer the kernel
-  bool no_epoch = false;                // no FUSE_NOTIFY_INC_EPOCH, like kernels before 6.16
-  bool no_resend = false;               // no FUSE_NOTIFY_RESEND, like kernels before 6.9
-  bool open_messages = false;           // the kernel sends each open: see Tree::CheckOpen()
-  std::optional<bool> io_uring;         // empty: no
+  std::optional<uint64_t> memory;  // in bytes; absent: see DefaultMemory()
 
-  // How the file system is mounted.
-  std::optional<bool> allow_other;  // empty: see AllowsOthers()
+  // Options of the protocol with the kernel.
+  uint32_t threads = DefaultThreads();  // the maximum number of threads that answer the kernel
+  bool no_epoch = false;                // behave as on a kernel before 6.16
+  bool no_resend = false;               // behave as on a kernel before 6.9
+  bool open_messages = false;           // see Tree::CheckOpen()
+  bool extended_attributes = false;     // see Tree::ExtendedAttribute()
+  std::optional<bool> io_uring;         // absent: no
+
+  // Options of mounting.
+  std::optional<bool> allow_other;  // absent: see AllowsOthers()
   bool nonempty = false;
-  bool makes_mountpoint = false;  // if it is absent, and removes it; later: made it
-  // In addition to those of every mount: "noatime", "context=…".
+  // Before mounting: create the mount point; afterwards: it was created and must be removed.
+  bool makes_mountpoint = false;
+  // Options added to those that every mount has: "noatime", "context=…".
   std::vector<std::string> kernel_options = {"noexec"};
 
-  pid_t until = 0;  // the mount ends with this process; 0: none
+  pid_t until = 0;  // the mount ends with this process; 0: with no process
+  std::string ids;  // the absolute path of the IdFile; "" for none
 
-  // How the program runs.
+  // Options of the program.
   bool foreground = false;
   bool debug = false;  // implies foreground
   bool verbose = false;
-  bool by_mount = false;  // mount(8) runs the program, as mount.zarrfs
-  bool fake = false;      // check everything, mount nothing (mount -f)
+  bool by_mount = false;  // mount(8) runs the program as mount.zarrfs
+  bool fake = false;      // check everything but mount nothing (mount -f)
   bool sloppy = false;    // ignore unknown options (mount -s)
   bool remount = false;
   std::string log_level = "info";
-  std::optional<uint64_t> hand_over;  // format of HandOver; empty: this program's
-  pid_t pid = 0;           // of the process that handles the mount's signals; set when it starts
-  uid_t user = geteuid();  // mounts; the process that reads the store may be another user
+  // The format of the StartMessage for a trial; absent: this program's format.
+  std::optional<uint64_t> start_format;
+  pid_t pid = 0;  // the process that handles the mount's signals; set when that process starts
+  uid_t user = geteuid();  // the mounting user; the worker may run as another user
 
-  // The origin of the settings.
-  std::string config_file;            // "" if there is none
-  std::vector<std::string> config;    // its settings, as after -o
-  std::vector<std::string> settings;  // after -o; these override the file
+  // Where the settings come from.
+  std::string config_file;            // "" if no file is used
+  std::vector<std::string> config;    // the settings of the file, in the syntax of -o
+  std::vector<std::string> settings;  // the settings after -o, which override those of the file
 
   bool operator==(const MountOptions&) const = default;
 };
 
-/// Whether users other than the mounting user may access the mount. The default: if root mounts.
+/// Whether users other than the mounting user may access the mount. By default, only if root
+/// mounts.
 [[nodiscard]] bool AllowsOthers(const MountOptions& options);
 
-/// Which symbolic links of the store are followed. The default: all, but only those that end inside
-/// the store if other users may access the mount, so that the author of a store cannot publish
-/// files of the mounting user.
+/// Which symbolic links of the store are followed. By default all; but if other users may access
+/// the mount, only those that end inside the store, so the author of a store cannot publish files
+/// of the mounting user.
 [[nodiscard]] LinkPolicy LinksInForce(const MountOptions& options);
 
 }  // namespace zarrfs

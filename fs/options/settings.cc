@@ -45,7 +45,7 @@ Result<std::string> ReadFile(const std::string& path) {
   }
   if (have < 0 && errno == ENOENT) {
     return Fail(ErrorCode::kNotFound,
-                "configuration file {} does not exist: make it, with the line 'source = STORE' "
+                "configuration file {} does not exist: create it, with the line 'source = STORE' "
                 "(man 5 zarrfs)",
                 path);
   }
@@ -58,8 +58,8 @@ Result<std::string> ReadFile(const std::string& path) {
               kMaxConfigFile);
 }
 
-// Turns "uid=ann" into "uid=1000", permanently: processes that serve the mount read the words
-// again, where they cannot look up names. Returns any other word unchanged.
+// Replaces "uid=ann" by "uid=1000". The processes that serve the mount parse the words again, and
+// cannot look up names. Returns any other word unchanged.
 std::string WithNumberOfName(const std::string& word) {
   const std::string_view name = NameOfOption(word);
   if ((name != "uid" && name != "gid") || name.size() == word.size()) return word;
@@ -73,8 +73,8 @@ std::string WithNumberOfName(const std::string& word) {
   return found == nullptr ? word : fmt::format("gid={}", found->gr_gid);
 }
 
-// A line of the configuration file. Unlike the options of mount(8), which include those of other
-// systems, it must not contain unknown ones.
+// Applies one line of the configuration file. An unknown option is an error here, but not after -o,
+// which may contain options meant for other file systems.
 Result<void> ApplySetting(const std::string& setting, MountOptions& options) {
   const std::string_view name = NameOfOption(setting);
   if (name == "source") {
@@ -90,11 +90,11 @@ Result<void> ApplySetting(const std::string& setting, MountOptions& options) {
   return {};
 }
 
-// A value may contain "#", so a comment cannot follow it.
+// A hint for a line that seems to have a comment after its value. A value may itself contain "#".
 std::string_view CommentHint(std::string_view setting) {
   const bool has_comment =
       setting.find(" #") != setting.npos || setting.find("\t#") != setting.npos;
-  return has_comment ? "; a comment needs a line of its own" : "";
+  return has_comment ? "; comments must be on separate lines" : "";
 }
 
 Result<void> ApplyConfig(MountOptions& options) {
@@ -156,12 +156,12 @@ Result<std::vector<std::string>> ParseConfig(std::string_view text, std::string_
     if (line.find('\0') != std::string_view::npos) return fail("text");
     const std::string_view name = Trim(NameOfOption(line));
     if (name.empty() || name.find_first_of(" \t,\"") != std::string_view::npos) {
-      return fail("'name = value' or a name alone, one a line");
+      return fail("'name = value' or just a name, one per line");
     }
     const size_t earlier =
         static_cast<size_t>(std::ranges::find(words, name, NameOfOption) - words.begin());
-    if (earlier < words.size()) {
-      return fail(fmt::format("each name once, and line {} has it", earlier + 1));
+    if (earlier < words.size() && name != "virtual") {
+      return fail(fmt::format("each name only once; line {} already has it", earlier + 1));
     }
     word = name;
     if (const size_t equals = line.find('='); equals != std::string_view::npos) {
@@ -188,7 +188,7 @@ Result<void> ApplySettings(MountOptions& options) {
     if (auto applied = ApplyConfig(options); !applied) return applied;
   }
   if (std::ranges::find(options.settings, "remount") != options.settings.end()) {
-    // Options that the mount table shows and mount(8) passes back.
+    // Drops options that the mount table shows and mount(8) passes back.
     std::erase_if(options.settings, [](std::string_view word) {
       return IsOneOf({"user_id", "group_id", "max_read", "blksize"}, NameOfOption(word));
     });
@@ -259,7 +259,7 @@ std::vector<std::string> ChangedWords(const MountOptions& options, std::string_v
                                       bool by_root) {
   const auto with = [](MountOptions made, std::string_view word) {
     if (NameOfOption(word) == "config" || IsKernelFlag(NameOfOption(word))) return made;
-    // The mount may have been made by another version, with options unknown to this one.
+    // Another version may have made the mount, with options that this version does not know.
     std::optional<std::string> unknown;
     static_cast<void>(ApplyOption(word, made, unknown));
     return made;

@@ -1,11 +1,12 @@
-// The settings of a mount: those of its configuration file, overridden by those after -o. The file:
+// The settings of a mount: those of its configuration file, overridden by those after -o. The
+// configuration file:
 //
 //   # A line that begins with # is a comment.
 //   source = /data/ocean.zarr
 //   cache = 1G
 //   immutable
 //
-// Names and values are those of options after -o, without escapes; surrounding blanks are ignored.
+// Names and values are those of options after -o, without escapes; blanks around them are ignored.
 #pragma once
 
 #include <set>
@@ -21,42 +22,43 @@ namespace zarrfs {
 /// Whether a setting can change while the store is mounted.
 [[nodiscard]] bool IsLive(std::string_view name);
 
-/// The settings in the text of a configuration file, as options after -o, one per line; "" for a
-/// line without a setting. kInvalidArgument for a malformed line and for a name that occurs twice,
-/// with the message "`path`:LINE: what was expected".
+/// Parses the contents of a configuration file into options in the syntax of -o, one per line; ""
+/// for a line without a setting. kInvalidArgument for a malformed line and for a name that occurs
+/// twice; the message begins with "`path`:LINE:" and has the expected value.
 [[nodiscard]] Result<std::vector<std::string>> ParseConfig(std::string_view text,
                                                            std::string_view path);
 
-/// Reads `options.config_file`, or the file that `options.settings` name, into `options.config`,
-/// and applies both. Names of users and groups become numbers in either. kInvalidArgument names the
-/// file, the line and the expected values.
+/// Reads the configuration file, which is `options.config_file` or named in `options.settings`,
+/// into `options.config`. Applies the settings of the file, then `options.settings`. Replaces names
+/// of users and groups by numbers in both. kInvalidArgument names the file, the line and the
+/// expected values.
 [[nodiscard]] Result<void> ApplySettings(MountOptions& options);
 
-/// Applies `options.config` and `options.settings` without reading a file.
+/// Applies `options.config`, then `options.settings`, without reading a file.
 [[nodiscard]] Result<void> ApplyWords(MountOptions& options);
 
-/// The same settings, with the configuration file read again. Only members set by settings, and
-/// `config`, are meaningful in the result.
+/// Reads the configuration file again, and returns the options that result from the same settings.
+/// Only members that settings set, and `config`, are meaningful in the result.
 [[nodiscard]] Result<MountOptions> ReadAgain(const MountOptions& options);
 
 /// Rereads the configuration file and updates `config` and the live settings in `options`, as if
-/// `words` followed -o, too. Returns the names of changed settings of the file that are not live.
-/// On failure nothing changes: kInvalidArgument also if one of the words is not live.
+/// `words` also followed -o. Returns the names of settings of the file that have changed but are
+/// not live. On failure nothing changes. Also kInvalidArgument if one of the words is not live.
 [[nodiscard]] Result<std::set<std::string>> SetLive(MountOptions& options, std::string_view words);
 
 /// The live settings among those after -o, as one list.
 [[nodiscard]] std::string LiveSettings(const MountOptions& options);
 
-/// Names that only one of two configuration files has, or whose values differ; sorted.
+/// The names that occur in only one of two configuration files, or whose values differ; sorted.
 [[nodiscard]] std::set<std::string> ChangedNames(const std::vector<std::string>& before,
                                                  const std::vector<std::string>& after);
 
-/// The settings of both as one list, as after -o.
+/// The settings of the file and those after -o as one list, in the syntax of -o.
 [[nodiscard]] std::string SettingsList(const MountOptions& options);
 
-/// For a remount: the settings of `options` that need a new mount, because they differ from those
-/// of the existing mount, which was made with the list `in_force`, by root or not. Kernel flags and
-/// live settings can change and are not included.
+/// For a remount: returns the settings of `options` that need a new mount, because they differ from
+/// those of the existing mount. `in_force`: the list of settings with which that mount was made, by
+/// root or not. Kernel flags and live settings can change, so they are not included.
 [[nodiscard]] std::vector<std::string> ChangedWords(const MountOptions& options,
                                                     std::string_view in_force, bool by_root);
 

@@ -1,12 +1,13 @@
-// What the processes of a mount keep of the environment of their caller.
+// Clears the environment that the processes of a mount inherit from the caller, except for a few
+// variables.
 #pragma once
 
 namespace zarrfs {
 
-/// Overwrites and removes every variable except those that this process may still need: of the time
-/// zone, the language, the allocator, the loader and the log, and those that DefaultMemory() reads;
-/// in programs with a sanitizer also its own. Keys and tokens of the caller are in none of them.
-/// The process must have one thread.
+/// Overwrites and removes every variable except the variables that this process may still need:
+/// those of the time zone, the language, the allocator, the loader, the log, and DefaultMemory();
+/// in programs with a sanitizer also its variables. None of them holds keys or tokens of the
+/// caller. The process must have one thread.
 void ForgetEnvironment();
 
 }  // namespace zarrfs

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,13 +12,17 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <utility>
+#include <vector>
+
+#include "fs/options/log.h"
 
 namespace zarrfs {
 
 Descriptor OpenThisProgram() {
   Descriptor program(open("/proc/self/exe", O_PATH | O_CLOEXEC));
   if (program) return program;
-  // Without /proc.
+  // Without /proc, the kernel still provides the path of the program.
   const auto* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));  // NOLINT
   if (name != nullptr) program.reset(open(name, O_PATH | O_CLOEXEC));
   return program;
@@ -30,31 +35,43 @@ std::string NameOfThisProgram() {
   return name.empty() ? "zarrfs" : name;
 }
 
-Descriptor WriteDown(const HandOver& state) {
-  Descriptor file(memfd_create("zarrfs-hand-over", MFD_CLOEXEC));
+namespace {
+
+void Inherit(int fd) { fcntl(fd, F_SETFD, 0); }
+
+}  // namespace
+
+void ExecuteWith(const Descriptor& program, std::string_view word, const StartMessage& state) {
+  const Descriptor file(memfd_create("zarrfs-start", MFD_CLOEXEC));
   const std::string text = ToText(state);
-  if (file && write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    file.reset();
+  if (!file || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return;
   }
-  return file;
-}
-
-Result<HandOver> Take(const char* number) {
-  int fd = -1;
-  std::from_chars(number, number + std::strlen(number), fd);
-  return ReadHandOver(Descriptor(fd)).and_then([](const std::string& text) {
-    return ParseHandOver(text);
-  });
-}
-
-void SetInherited(int fd, bool inherited) { fcntl(fd, F_SETFD, inherited ? 0 : FD_CLOEXEC); }
-
-void Execute(const Descriptor& program, std::vector<std::string> words) {
+  for (const int fd : DescriptorsOf(state)) Inherit(fd);
+  Inherit(file.get());
+  std::string words[] = {NameOfThisProgram(), std::string(word), std::to_string(file.get()),
+                         state.source, state.mountpoint};
   std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& each : words) argv.push_back(each.data());
   argv.push_back(nullptr);
   syscall(SYS_execveat, program.get(), "", argv.data(), environ, AT_EMPTY_PATH);
+}
+
+Result<ProgramStart> TakeStart(const char* number, Result<void> (*check)(const StartMessage&)) {
+  // After exec(2) of a descriptor, the process has the descriptor's number as its name.
+  prctl(PR_SET_NAME, "zarrfs");
+  LogToStderr("error");
+  int fd = -1;
+  std::from_chars(number, number + std::strlen(number), fd);
+  auto state = ReadStartMessage(Descriptor(fd)).and_then([](const std::string& text) {
+    return ParseStartMessage(text);
+  });
+  if (!state) return Fail(state);
+  if (const auto checked = check(*state); !checked) return Fail(checked);
+  auto options = OptionsOf(*state);
+  if (!options) return Fail(options);
+  LogToStderr(options->log_level);
+  return ProgramStart{*std::move(state), *std::move(options)};
 }
 
 void EndProcess(int code) {

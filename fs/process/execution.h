@@ -1,38 +1,41 @@
-// Programs that a process of a mount becomes, by exec(2) of a file that is already open: the next
-// program of a keeper (upgrade.h), and its workers (worker_start.h). What they need they find in a
-// memory file (fs/mount/hand_over.h), whose number is their second word, and in inherited
-// descriptors.
+// Executes a program in a child of the keeper, from a file that is already open: workers
+// (worker_start.h), fetchers (fetcher_start.h), and the trial of a newer program (upgrade.h). Each
+// program gets its state in inherited descriptors and in a memory file (fs/mount/start_message.h);
+// the number of the memory file is its second argument.
 #pragma once
 
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "fs/mount/hand_over.h"
+#include "fs/mount/start_message.h"
+#include "fs/options/options.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/os/descriptor.h"
 
 namespace zarrfs {
 
-/// The file of the program that runs, also once its name stands for another one. Empty, with errno,
-/// if it cannot be opened. Call before the working folder changes.
+/// Opens the file of the running program, even if its path now leads to another file. Empty, with
+/// errno, if it cannot be opened. Call before the working folder changes.
 [[nodiscard]] Descriptor OpenThisProgram();
 
-/// argv[0]; the first word of what is executed.
+/// The argv[0] of this process, which is also the argv[0] of the programs that it executes.
 [[nodiscard]] std::string NameOfThisProgram();
 
-/// The memory file for the next program. Empty, with errno, on failure.
-[[nodiscard]] Descriptor WriteDown(const HandOver& state);
+/// Executes `program` in a child of the keeper. `word` is its first argument, and `state` is passed
+/// in a memory file. Returns only on failure, with errno.
+void ExecuteWith(const Descriptor& program, std::string_view word, const StartMessage& state);
 
-/// Reads a memory file whose number is that word, and closes it.
-[[nodiscard]] Result<HandOver> Take(const char* number);
+struct ProgramStart {
+  StartMessage state;
+  MountOptions options;
+};
+/// Reads the start message from the memory file with the number `number`, in the executed program.
+/// Fails if `check` does not accept the message.
+[[nodiscard]] Result<ProgramStart> TakeStart(const char* number,
+                                             Result<void> (*check)(const StartMessage&));
 
-void SetInherited(int fd, bool inherited);
-
-/// Becomes the program. Returns on failure, with errno.
-void Execute(const Descriptor& program, std::vector<std::string> words);
-
-/// Ends the process, with what was logged. No destructors run: threads that are stuck in a request
-/// still use the objects.
+/// Ends the process after flushing its log. No destructors run, because threads that are stuck in a
+/// request still use the objects.
 [[noreturn]] void EndProcess(int code);
 
 }  // namespace zarrfs

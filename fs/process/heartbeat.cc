@@ -52,7 +52,7 @@ void Heartbeat::OnTick(Clock::time_point now) {
 
 Heartbeat::State Heartbeat::state() const {
   if (silence_ > kAlarm * kPeriod) return State::kSilent;
-  // While all threads are taken, the worker is busy.
+  // If no thread is free, the worker is busy, not stuck.
   const bool is_stuck = without_answer_ >= kAlarm && last_->free_threads > 0;
   return is_stuck ? State::kStuck : State::kWell;
 }

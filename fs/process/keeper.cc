@@ -36,11 +36,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a killed worker may take, where the mount dies with it: it may have gigabytes to free.
+// How long a killed worker may take to end if the mount ends with it. It may have gigabytes of
+// memory to free.
 constexpr auto kDyingLimit = std::chrono::seconds(3);
-// How often the keeper checks for a killed worker that cannot end.
+// The interval at which the keeper checks for a killed worker that cannot end, in milliseconds.
 constexpr int kWatchMs = 1000;
-// How often it checks whether a worker whose channel has ended can be reaped.
+// The interval at which the keeper checks whether a worker whose channel has ended can be reaped,
+// in milliseconds.
 constexpr int kReapMs = 10;
 
 class Keeper {
@@ -53,31 +55,21 @@ class Keeper {
         report_(std::move(report)) {
     workers_.set_program(std::move(program));
   }
-  Keeper(const MountOptions& options, const HandOver& state, Descriptor program)
-      : options_(options),
-        config_in_force_(state.config),
-        mount_(state),
-        upgrade_(Channel(Inherited(state.asker))),
-        ready_(true),
-        replaces_(true),
-        is_caretaker_(state.gives_errors != 0) {
-    workers_.set_program(std::move(program));
-    workers_.TakeOver(state);
-  }
 
   int Run();
 
  private:
-  // Starts the first worker, or has that of the older program end.
+  // Starts the first worker.
   Result<void> Start();
-  // Reports a failed start, once. No effect after a successful one.
+  // Reports a failed start, once. Does nothing after a successful start.
   void EndStart(int code, std::string_view line);
-  // The same, and ends the worker.
+  // Reports a failed start and ends the worker.
   void FailStart(int code, std::string_view line) {
     EndStart(code, line);
     EndWorker();
   }
-  // False if the process that waits for the report is gone.
+  // Reports how the start went to the process that waits for it. If no process waits, prints a
+  // failure. False if that process no longer exists.
   bool Report(int code, std::string_view line) const;
   bool starting() const { return !ready_ && !failed_; }
 
@@ -92,7 +84,7 @@ class Keeper {
   void OnUnmounted(const std::string& why, bool detached);
   // Opens the process that the option `until` names.
   Result<void> WatchProcess();
-  // That process has ended.
+  // Ends the mount, because the process that the option `until` names has ended.
   void OnProcessEnd();
   Result<void> Reload(std::string_view more_settings);
 
@@ -102,13 +94,15 @@ class Keeper {
   void OnWorkerFailed(const Message& message);
   // Ends the mount with the worker.
   void EndWorker();
-  // KillLateWorker() kills it if it does not.
+  // Asks the worker to end, or kills it at once if it cannot be asked (`can` is false).
+  // KillLateWorker() kills a worker that was asked and does not end.
   void AskWorkerToEnd(bool can);
-  // How long the loop may wait, in milliseconds.
+  // Kills or abandons a worker that should have ended. Returns how long the loop may wait, in
+  // milliseconds.
   int KillLateWorker();
-  void Watch();  // every kWatchMs, or twice that
+  void Watch();  // called at intervals of kWatchMs to 2 * kWatchMs
   void EndWithConnection();
-  // True if another worker serves on.
+  // Handles the end of a worker. True if another worker takes over.
   bool OnWorkerEnd(const Workers::End& end);
   void StartNext();
   bool CanReplace() const {
@@ -116,21 +110,25 @@ class Keeper {
   }
   void Replace() { service_manager_.ShowStatus(workers_.Replace()); }
   void OnUpgrade(Upgrade::Step step);
-  HandOver State() const;
-  // There is no worker, and there will be none. Returns the exit code.
+  // Returns to the former program if the worker of a newer program cannot serve. True if an upgrade
+  // was under way.
+  bool GoBack(std::string_view why);
+  StartMessage State() const;
+  // Called when no worker exists and none will be started. Returns the exit code.
   int Finish();
   // Why the mount is dead; "" after a clean end.
   std::string UncleanEnd() const;
   const std::string& mountpoint() const { return mount_.path(); }
 
-  MountOptions options_;                            // `config` as last read
-  const std::vector<std::string> config_in_force_;  // but for what is live
+  MountOptions options_;  // as last read; its `config` is the last read configuration
+  // The configuration in use, except live settings.
+  const std::vector<std::string> config_in_force_;
   const ServiceManager service_manager_{options_.foreground};
   OwnMount mount_;
   Unmounting unmounting_{mount_, options_.foreground};
   Channel report_;
   Descriptor signals_;
-  Descriptor until_;  // the process of the option; none once it has ended
+  Descriptor until_;  // the process of the option `until`; empty once it has ended
   Upgrade upgrade_;
   Workers workers_{options_, config_in_force_, mount_.path(), [this] {
                      signals_.reset();
@@ -144,12 +142,12 @@ class Keeper {
   bool failed_ = false;
   int exit_code_ = kExitDone;
   bool ending_ = false;
-  bool replaces_ = false;                         // the worker is an older program's, and is to end
-  bool is_caretaker_ = false;                     // likewise, and it does not listen
-  bool gives_up_ = false;                         // the mount dies with the worker
-  LateWorker late_;                               // while it is to end
-  LateWorker gone_;                               // while it has no connection
-  std::optional<Clock::time_point> dying_since_;  // a killed worker that has not ended
+  // The worker was asked to end, so a worker of another program can replace it.
+  bool replaces_ = false;
+  bool gives_up_ = false;  // the mount ends with the worker
+  LateWorker late_;        // for a worker that was asked to end
+  LateWorker gone_;        // for a worker whose connection to the kernel has ended
+  std::optional<Clock::time_point> dying_since_;  // since when a killed worker has not ended
   Clock::time_point watched_at_ = Clock::now();
 };
 
@@ -157,18 +155,13 @@ Result<void> Keeper::Start() {
   auto taken = TakeSignals();
   if (!taken) return Fail(taken);
   signals_ = *std::move(taken);
-  // Its memory has the keys of the environment, for the fetcher.
+  // The keeper's memory has keys from the environment, for the fetcher.
   prctl(PR_SET_DUMPABLE, 0);
-  // Also in the foreground: the working folder may lie below the mount point.
+  // Even in the foreground, because the working folder may be below the mount point.
   if (chdir("/") != 0) spdlog::debug("chdir /: {}", ErrnoText(errno));
   if (auto watched = WatchProcess(); !watched) return watched;
   if (auto started = workers_.StartFetcher(); !started) return started;
-  if (replaces_) {
-    KeepMountPrivileges();
-    AskWorkerToEnd(!is_caretaker_);
-    return {};
-  }
-  if (mount_.outlives_workers()) {
+  if (mount_.outlives_workers() || !options_.ids.empty()) {
     if (auto made = workers_.MakeJournal(); !made) return made;
   }
   if (auto started = workers_.Start(/*takes_over=*/false); !started) return started;
@@ -196,7 +189,7 @@ void Keeper::EndWorker() {
   if (ending_) return;
   ending_ = true;
   if (ready_) service_manager_.Stopping("ending");
-  // After a failed start there is nothing to shut down; nor is there without a store.
+  // After a failed start, the worker has nothing to shut down. A caretaker never has.
   AskWorkerToEnd(ready_ && workers_.errors_only().empty());
 }
 
@@ -221,13 +214,14 @@ void Keeper::OnOpened(Message& message) {
 void Keeper::OnReady() {
   if (ready_ && !ending_ && !replaces_) {
     if (workers_.errors_only().empty()) {
-      spdlog::info("{}: another worker serves (zarrfs {})", mountpoint(), ZARRFS_VERSION);
+      spdlog::info("{}: another worker serves (zarrfs {})", mountpoint(), workers_.version());
     } else {
       spdlog::error("{} serves {}; end it with zarrfs --unmount {}, and mount it again",
                     mountpoint(), workers_.errors_only(), mountpoint());
     }
     service_manager_.ShowStatus(StatusLine());
-    upgrade_.ReportTakeOver({});
+    workers_.Keep();
+    upgrade_.ReportServed({});
   }
   if (!starting()) return;
   ready_ = true;
@@ -235,20 +229,27 @@ void Keeper::OnReady() {
   spdlog::info("{} is mounted at {}", options_.source.text(), mountpoint());
   service_manager_.Ready(StatusLine());
   if (Report(kExitDone, "")) return;
-  // The caller has reported a failure, or was killed: nobody would unmount this mount.
+  // The caller has reported a failure or was killed, so no user would unmount this mount.
   exit_code_ = kExitSystem;
   mount_.Undo();
   EndWorker();
 }
 
 void Keeper::OnWorkerFailed(const Message& message) {
-  if (replaces_) return;  // it is to end anyway
+  if (replaces_) return;  // the worker was already asked to end
   if (ready_) {
     workers_.NoteFailure(message.text);
-    upgrade_.ReportTakeOver(Fail(ErrorCode::kIo, "{}", message.text));
+    static_cast<void>(GoBack(message.text));
   } else {
     FailStart(static_cast<int>(message.numbers[0]), message.text);
   }
+}
+
+bool Keeper::GoBack(std::string_view why) {
+  if (!upgrade_.is_taken()) return false;
+  workers_.GoBack();
+  upgrade_.ReportServed(Fail(ErrorCode::kIo, "{}", why));
+  return true;
 }
 
 void Keeper::OnMessage(Message& message) {
@@ -275,7 +276,7 @@ void Keeper::OnSignal() {
   const bool ends = signal.ssi_signo == SIGINT || signal.ssi_signo == SIGTERM;
   if (ends) OnEndingSignal(signal.ssi_signo);
   if (ends || !ready_ || ending_) return;
-  if (signal.ssi_signo == SIGHUP) static_cast<void>(Reload(""));  // it says in the log
+  if (signal.ssi_signo == SIGHUP) static_cast<void>(Reload(""));  // Reload() logs its result
   if (signal.ssi_signo == SIGUSR1) upgrade_.OnSignal(signal);
   if (signal.ssi_signo == SIGUSR2) ChangeLogLevel(signal, mountpoint(), workers_);
 }
@@ -283,8 +284,8 @@ void Keeper::OnSignal() {
 void Keeper::OnEndingSignal(uint32_t number) {
   if (starting()) return FailStart(kExitSystem, "interrupted before the mount was ready");
   if (ending_) return workers_.Kill();
-  // A service manager also sends signals because the worker was killed: not a request to unmount.
-  // The mount dies with its last holders.
+  // A service manager also sends SIGTERM if the worker was killed. The signal is then not a request
+  // to unmount, and the mount ends with the last process that uses it.
   const bool is_news = workers_.WasJustKilled();
   if (!unmounting_.was_asked() && !EndingIsAlwaysAsked() && (is_news || workers_.IsDying())) {
     unmounting_.set_was_asked();
@@ -299,7 +300,7 @@ void Keeper::OnEndingSignal(uint32_t number) {
 
 void Keeper::OnUnmounted(const std::string& why, bool detached) {
   spdlog::info("{}: {} is {}", why, mountpoint(), detached ? "detached" : "unmounted");
-  // The kernel sends no FUSE_DESTROY while another namespace or an open file holds the mount.
+  // The kernel sends no FUSE_DESTROY while another mount namespace or an open file holds the mount.
   EndWorker();
 }
 
@@ -307,8 +308,6 @@ Result<void> Keeper::WatchProcess() {
   if (options_.until == 0) return {};
   until_ = OpenProcess(options_.until);
   if (until_) return {};
-  // In a program that takes over, the process has ended since the older program looked.
-  if (errno == ESRCH && replaces_) return {};
   return Fail(ErrorCode::kInvalidArgument, "until={}: {}", options_.until, ErrnoText(errno));
 }
 
@@ -329,7 +328,7 @@ void Keeper::EndWithConnection() {
   const auto step = gone_.Observe(is_gone, Clock::now());
   if (step == LateWorker::Step::kLeaveBehind) workers_.LeaveBehind();
   if (step != LateWorker::Step::kKill) return;
-  spdlog::warn("{}: the mount is gone, but its worker goes on: it is killed", mountpoint());
+  spdlog::warn("{}: the mount is gone, but its worker still runs; killing it", mountpoint());
   workers_.Kill();
 }
 
@@ -345,11 +344,11 @@ void Keeper::Watch() {
     if (workers_.is_planned() && !mount_.IsConnected()) workers_.CancelPlan();
     return;
   }
-  // A thread of a killed worker may wait in the kernel for an answer of the worker itself (while it
-  // passes a file through to a reader). It ends once another worker answers, or the connection is
-  // aborted.
+  // A thread of a killed worker may wait in the kernel for an answer of the worker itself, while it
+  // passes a file through to a reader. Such a thread ends once another worker answers, or the
+  // connection is aborted.
   if (!mount_.is_made() || !workers_.IsPastServing()) return dying_since_.reset();
-  if (!dying_since_) {  // perhaps it is just ending
+  if (!dying_since_) {  // the worker may be about to end
     dying_since_ = Clock::now();
   } else if (mount_.resends() && CanReplace()) {
     workers_.LeaveBehind();
@@ -361,16 +360,20 @@ void Keeper::Watch() {
 
 std::string Keeper::UncleanEnd() const {
   if (!mount_.IsOnTop()) return "";
-  // To the worker, an aborted connection looks like an unmount.
+  // An aborted connection looks like an unmount to the worker.
   return workers_.last_end().empty() ? "the connection was aborted"
                                      : "the worker " + workers_.last_end();
 }
 
 bool Keeper::OnWorkerEnd(const Workers::End& end) {
   dying_since_.reset();
-  if (!failed_ && !ending_ && !gives_up_ && workers_.StartForked()) return true;
+  const std::string& how = workers_.last_end();
+  const bool went_back = GoBack("its worker " + (how.empty() ? "ended" : how));
+  if (!failed_ && !ending_ && !gives_up_ && !went_back && workers_.StartForked()) return true;
   if (starting() && end.by_signal) {
-    EndStart(kExitSystem, fmt::format("ended by signal {} before the mount was ready", end.number));
+    EndStart(
+        kExitSystem,
+        fmt::format("the worker was ended by signal {} before the mount was ready", end.number));
   } else if (starting() && end.number == kExitDone) {
     EndStart(kExitMountFailed, fmt::format("{} was unmounted before it was ready", mountpoint()));
   } else if (starting()) {
@@ -384,13 +387,14 @@ bool Keeper::OnWorkerEnd(const Workers::End& end) {
 
 void Keeper::StartNext() {
   if (!std::exchange(replaces_, false)) return Replace();
-  workers_.StartOrPlan();
+  workers_.StartOf(upgrade_.TakeProgram());
 }
 
-HandOver Keeper::State() const {
-  HandOver state = WithOptions(options_, config_in_force_);
-  mount_.HandOverTo(state, options_);
-  workers_.HandOverTo(state);
+StartMessage Keeper::State() const {
+  StartMessage state = WithOptions(options_, config_in_force_);
+  state.format = options_.start_format.value_or(StartMessage::kFormat);
+  mount_.AddTo(state, options_);
+  workers_.AddTo(state);
   return state;
 }
 
@@ -398,16 +402,20 @@ void Keeper::OnUpgrade(Upgrade::Step step) {
   if (step == Upgrade::Step::kNone) return;
   if (step == Upgrade::Step::kSet) return upgrade_.ReportSet(Reload(upgrade_.settings()));
   if (step == Upgrade::Step::kTell) return upgrade_.ReportState(mount_.device(), workers_.Alarm());
-  if (!mount_.outlives_workers()) return upgrade_.Refuse("the mount was made with io_uring");
+  if (!mount_.outlives_workers())
+    return upgrade_.Refuse("a mount with io_uring cannot be upgraded");
   if (!CanReplace() || unmounting_.was_asked() || replaces_ || !workers_.is_there() ||
       workers_.is_cut_off()) {
     return upgrade_.Refuse("the mount is about to end, or has no worker at the moment");
   }
   if (step == Upgrade::Step::kTry) return upgrade_.Try(State());
-  upgrade_.Commit(State());
+  spdlog::info("{}: the next worker runs another program", mountpoint());
+  replaces_ = true;
+  AskWorkerToEnd(workers_.errors_only().empty());  // a caretaker ignores messages
 }
 
 int Keeper::Finish() {
+  workers_.SaveIds();
   const std::string unclean = ready_ && !ending_ ? UncleanEnd() : "";
   if (workers_.has_left_behind()) mount_.Abort();
   if (!unclean.empty()) {
@@ -431,7 +439,8 @@ int Keeper::KillLateWorker() {
   const auto step = late_.Observe(ending_ || replaces_, now);
   if (step == LateWorker::Step::kLeaveBehind) {
     if (!workers_.is_there()) return 0;
-    spdlog::warn("{}: the worker cannot end: does the store answer?", mountpoint());
+    spdlog::warn("{}: the worker cannot end, probably because the store does not answer",
+                 mountpoint());
     workers_.LeaveBehind();
     if (replaces_ && CanReplace()) StartNext();
     return 0;
@@ -448,9 +457,9 @@ int Keeper::KillLateWorker() {
 int Keeper::Run() {
   if (const auto started = Start(); !started) {
     EndStart(kExitSystem, started.error().message);
+    workers_.SaveIds();
     return exit_code_;
   }
-  if (options_.until != 0 && !until_) OnProcessEnd();
   std::array<pollfd, 7> wait = {
       {{signals_.get(), POLLIN, 0}, {}, {report_.fd(), 0, 0}, {}, {}, {}, {}}};
   while (workers_.is_there() || (workers_.is_planned() && !ending_)) {
@@ -467,14 +476,14 @@ int Keeper::Run() {
     wait[5] = {until_.get(), POLLIN, 0};
     wait[6] = {workers_.log_fd(), POLLIN, 0};
     const int events = poll(wait.data(), wait.size(), limit_ms);
-    // Also while a worker sends one message after the other.
+    // Needed because messages of a worker may keep poll() from timing out.
     const bool is_due = Clock::now() - watched_at_ > 2 * std::chrono::milliseconds(kWatchMs);
     if ((events == 0 || is_due) && !workers_.ends_soon()) Watch();
     OnUpgrade(upgrade_.Advance());
     if (events <= 0) continue;
     if (wait[0].revents != 0) OnSignal();
     if (wait[5].revents != 0) OnProcessEnd();
-    if (wait[2].revents != 0) {  // the waiting process is gone
+    if (wait[2].revents != 0) {  // the process that waits for the start has ended
       if (starting()) FailStart(kExitSystem, "the process that waited for the mount is gone");
       wait[2].fd = -1;
     }
@@ -489,10 +498,6 @@ int Keeper::Run() {
 int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report,
               Descriptor program) {
   return Keeper(options, mountpoint, std::move(report), std::move(program)).Run();
-}
-
-int ResumeKeeper(const MountOptions& options, const HandOver& state, Descriptor program) {
-  return Keeper(options, state, std::move(program)).Run();
 }
 
 }  // namespace zarrfs

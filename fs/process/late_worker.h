@@ -1,5 +1,6 @@
-// LateWorker: when to kill, and when to give up, a worker that should end but is stopped or hangs:
-// it was asked to end, or its connection to the kernel has ended.
+// LateWorker: decides when to kill, and when to abandon, a worker that should have ended but is
+// stopped or hangs. A worker should end once it was asked to, or once its connection to the kernel
+// has ended.
 #pragma once
 
 #include <chrono>
@@ -12,16 +13,17 @@ class LateWorker {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// How long the worker may live on, and how long after that a killed one may take.
+  /// How long a worker may take to end, and how long it may take to be reaped after SIGKILL.
   static constexpr auto kLimit = std::chrono::seconds(3);
   static constexpr auto kReapLimit = std::chrono::seconds(2);
 
   enum class Step {
     kNone,
-    kKill,         // once
-    kLeaveBehind,  // it cannot end
+    kKill,         // kill the worker; returned once
+    kLeaveBehind,  // abandon the worker, because it cannot end
   };
-  /// `is_to_end`: there is a worker, and it should end. The time begins with the first such call.
+  /// Returns what to do about a worker that is slow to end. `is_to_end`: a worker exists and should
+  /// end; its time limit starts at the first call with true.
   [[nodiscard]] Step Observe(bool is_to_end, Clock::time_point now) {
     if (!is_to_end) {
       *this = {};
@@ -33,7 +35,7 @@ class LateWorker {
     if (time > kLimit + kReapLimit) return Step::kLeaveBehind;
     return std::exchange(is_killed_, true) ? Step::kNone : Step::kKill;
   }
-  /// Until kKill; nullopt if there is nothing to wait for.
+  /// The time left until kKill; nullopt if no worker should end, or it was killed.
   [[nodiscard]] std::optional<Clock::duration> left(Clock::time_point now) const {
     if (!since_ || is_killed_) return std::nullopt;
     return *since_ + kLimit - now;

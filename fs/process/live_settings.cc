@@ -41,7 +41,8 @@ Result<void> ReloadSettings(MountOptions& options, std::string_view words,
   spdlog::info("{}: reloaded: log_level {}, index_cache {} and cache {} bytes", mountpoint,
                options.log_level, options.index_cache, options.cache);
   const std::string old = fmt::format("{}", fmt::join(*ignored, ", "));
-  if (!old.empty()) spdlog::warn("{}: {} changed, which needs a new mount", mountpoint, old);
+  if (!old.empty())
+    spdlog::warn("{}: {} changed, which takes effect only after a new mount", mountpoint, old);
   return {};
 }
 

@@ -1,5 +1,5 @@
-// What can change while the store is mounted: the log level and the sizes of caches. The keeper has
-// them, and tells its worker.
+// Settings that can change while the store is mounted: the log level and the sizes of caches. The
+// keeper changes its own settings and sends them to its worker.
 #pragma once
 
 #include <sys/signalfd.h>
@@ -12,12 +12,12 @@
 
 namespace zarrfs {
 
-/// SIGUSR2 has come: another log level. The log says which, or why not.
+/// Changes the log level after SIGUSR2. Logs the new level, or why it is not changed.
 void ChangeLogLevel(const signalfd_siginfo& signal, std::string_view mountpoint,
                     const Workers& workers);
 
-/// Reads the configuration file again, as if `words` were given after -o, too (SetLive). The log
-/// says what came of it.
+/// Reads the configuration file again and applies its live settings, then those in `words`, which
+/// are in the syntax of -o; see SetLive(). Logs the result.
 [[nodiscard]] Result<void> ReloadSettings(MountOptions& options, std::string_view words,
                                           std::string_view mountpoint, const Workers& workers);
 

@@ -17,7 +17,6 @@
 #include "fs/options/exit_code.h"
 #include "fs/process/environment.h"
 #include "fs/process/execution.h"
-#include "fs/process/store_fetcher.h"
 #include "fs/process/worker_sandbox.h"
 #include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/icechunk/repository.h"
@@ -27,20 +26,20 @@
 namespace zarrfs {
 namespace {
 
-// Half of the time that a change may go unnoticed, at most.
+// The maximum age of the check of a zip file: at most half of ttl=, so a change is noticed in time.
 Age ZipAge(const MountOptions& options) {
   if (!options.ttl) return kZipAge;
   const std::chrono::duration<double> seconds(std::min(*options.ttl / 2, 1.0));
   return std::min(kZipAge, std::chrono::duration_cast<Age>(seconds));
 }
 
-// How often the pointer of an Icechunk branch is looked at, unless a change of it is reported.
+// How often the pointer of an Icechunk branch is read, unless its changes are reported.
 Age FollowPeriod(const MountOptions& options) {
   constexpr auto kOfFolder = std::chrono::seconds(1);
-  constexpr double kLeast = 0.05;
+  constexpr double kMin = 0.05;
   if (!options.source.needs_fetcher()) return kOfFolder;
   if (!options.ttl) return kFollowPeriod;
-  const std::chrono::duration<double> seconds(std::clamp(*options.ttl, kLeast, 1e6));
+  const std::chrono::duration<double> seconds(std::clamp(*options.ttl, kMin, 1e6));
   return std::chrono::duration_cast<Age>(seconds);
 }
 
@@ -54,8 +53,8 @@ LocalStoreOptions LocalOptions(const MountOptions& options, bool is_hidden,
           .on_access_list =
               [](std::string_view key) {
                 spdlog::warn(
-                    "{}: its access control list leaves the group and others less than its "
-                    "permissions show; rights of named users are not shown",
+                    "{}: its access control list gives the group and others fewer rights than its "
+                    "permissions suggest; rights of named users are not shown",
                     key.empty() ? "the store's folder" : key);
               },
           .on_out_of_reach = std::move(on_out_of_reach)};
@@ -80,34 +79,38 @@ Result<std::unique_ptr<Tree>> OpenTree(const MountOptions& options, WorkerStart&
        .folder = Descriptor(fcntl(start.source.get(), F_DUPFD_CLOEXEC, 0)),
        .remote = options.remote,
        .key_list = start.list ? &start.list : nullptr,
-       .fetch_socket = std::move(start.fetch_socket),  // whose number the sandbox has
+       .fetch_socket = std::move(start.fetch_socket),  // its number is needed for the sandbox
        .fetch_memory = &start.fetch_memory,
        .shown = {.never_changes = options.immutable,
                  .uid = options.user,
                  .gid = options.user == 0 ? 0 : getegid()},
        .max_age = ZipAge(options),
        .period = FollowPeriod(options),
-       .at = options.at});
+       .at = options.at,
+       .virtual_prefixes = options.virtual_prefixes});
   if (!store) return Fail(store);
   TreeOptions tree_options = options;
-  // What a tag or a snapshot leads to never changes.
+  // The commit of a tag or a snapshot never changes, but files of virtual chunks may.
   const auto commit = ParseIcechunkAt(options.at);
-  if (commit && !commit->moves()) tree_options.immutable = true;
+  if (commit && !commit->moves() && options.virtual_prefixes.empty()) tree_options.immutable = true;
   tree_options.is_for_others = AllowsOthers(options);
   return Tree::Open(SelectNames(*std::move(store), options.names), tree_options, std::move(ids));
 }
 
-Result<void> TryOpening(const MountOptions& options, Descriptor source) {
-  const std::string cache = options.source.needs_fetcher() ? options.remote.disk_cache : "";
+Result<void> TryOpening(const MountOptions& options, OpenedBefore before) {
+  Descriptor source = std::move(before.source);
+  const std::string cache =
+      NeedsFetcher(options.source, options.virtual_prefixes) ? options.remote.disk_cache : "";
   if (auto prepared = PrepareCacheFolder(cache); !prepared) return prepared;
-  StoreFetcher fetcher(options);
-  if (auto started = fetcher.Start(); !started) return started;
+  const Descriptor no_program;
+  StoreFetcher fetcher(options, options.config, no_program);
+  if (auto started = fetcher.Start(std::move(before.files)); !started) return started;
   auto channel = Channel::MakePair();
-  if (!channel) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
+  if (!channel) return Fail(ErrorCode::kIo, "cannot create a socket pair: {}", ErrnoText(errno));
   const pid_t parent = getpid();
   std::fflush(nullptr);
   const pid_t pid = fork();
-  if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
+  if (pid < 0) return Fail(ErrorCode::kIo, "cannot fork a process: {}", ErrnoText(errno));
   if (pid == 0) {
     fetcher.Forget();
     ForgetEnvironment();
@@ -130,7 +133,8 @@ Result<void> TryOpening(const MountOptions& options, Descriptor source) {
   const auto report = channel->first.Receive();
   int status = 0;
   TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
-  if (!report) return Fail(ErrorCode::kIo, "the process that opened the store ended");
+  if (!report)
+    return Fail(ErrorCode::kIo, "the process that opened the store ended without a report");
   if (report->kind == Message::Kind::kFailed) return Fail(ErrorCode::kIo, "{}", report->text);
   return {};
 }

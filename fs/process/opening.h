@@ -1,10 +1,12 @@
-// How the store of a mount is opened, by a worker or to try whether one could.
+// Opens the store of a mount, for a worker, or to check whether a worker could open it.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "fs/options/options.h"
+#include "fs/process/store_fetcher.h"
 #include "fs/process/worker_start.h"
 #include "fs/tree/tree.h"
 #include "zarrcore/base/result.h"
@@ -12,18 +14,26 @@
 
 namespace zarrfs {
 
-/// The folder of a store (Location::folder) below the mount point, which must not be opened by its
-/// path again: that leads into the mount. Empty for any other store.
+/// Opens the folder of the store (Location::folder) if it is below the mount point. After mounting,
+/// its path leads into the mount and must not be opened. Empty for any other store.
 [[nodiscard]] Descriptor OpenHiddenSource(const MountOptions& options);
 
-/// `start`: its `source` is that of OpenHiddenSource(); takes its `fetch_socket`. `ids`: see
-/// Tree::Open(). `on_out_of_reach`: of LocalStoreOptions.
+/// Opens the store and its tree. `start.source` must be from OpenHiddenSource();
+/// `start.fetch_socket` is moved from. `ids`: see Tree::Open(). `on_out_of_reach`: see
+/// LocalStoreOptions.
 [[nodiscard]] Result<std::unique_ptr<Tree>> OpenTree(const MountOptions& options,
                                                      WorkerStart& start, Descriptor ids,
                                                      std::function<void()> on_out_of_reach);
 
-/// Opens the store as a worker would, in a process of its own, and closes it. Fails if there is no
-/// store to serve. `source`: as of WorkerStart.
-[[nodiscard]] Result<void> TryOpening(const MountOptions& options, Descriptor source = {});
+/// The parts of a store that an existing mount has opened and read; see WorkerStart::source and
+/// StoreFetcher.
+struct OpenedBefore {
+  Descriptor source = {};
+  std::optional<OpenedFiles> files = {};
+};
+
+/// Opens the store as a worker would, in a separate process, and closes it. Fails if a worker could
+/// not serve the store.
+[[nodiscard]] Result<void> TryOpening(const MountOptions& options, OpenedBefore before = {});
 
 }  // namespace zarrfs

@@ -8,19 +8,20 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <span>
 #include <type_traits>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/os/capabilities.h"
 
 namespace zarrfs {
 namespace {
 
-// Users of workers and fetchers: systemd's for services without an account (DynamicUser=), so that
-// no account has them, and journald keeps their messages with those of the system. One for each, as
-// long as there are less than that: the kernel counts inotify instances by user, 128 by default.
+// The range of users for workers and fetchers. It is systemd's range for services without an
+// account (DynamicUser=), so no account has these users, and journald keeps their messages with
+// those of the system. Mounts have different users while there are fewer mounts than users, because
+// the kernel limits inotify instances per user, by default to 128.
 constexpr uid_t kFirstUser = 61184;
 constexpr uid_t kUsers = 4336;
 
@@ -34,33 +35,18 @@ bool Has(const Capabilities& set, cap_value_t capability, cap_flag_t flag) {
   return cap_get_flag(set.get(), capability, flag, &value) == 0 && value == CAP_SET;
 }
 
-// Programs that the process starts can never have others. Fails without CAP_SETPCAP, as for a user.
-void KeepInBoundingSet(std::span<const cap_value_t> wanted) {
-  for (cap_value_t capability = 0; capability < cap_max_bits(); ++capability) {
-    if (std::ranges::find(wanted, capability) == wanted.end()) cap_drop_bound(capability);
-  }
-}
-
-// Drops all capabilities but `wanted`; does not add any.
 void KeepOnly(std::span<const cap_value_t> wanted) {
-  const Capabilities before(cap_get_proc());
-  const Capabilities after(cap_init());
-  for (const cap_value_t capability : wanted) {
-    if (before == nullptr || !Has(before, capability, CAP_PERMITTED)) continue;
-    for (const cap_flag_t flag : {CAP_PERMITTED, CAP_EFFECTIVE}) {
-      cap_set_flag(after.get(), flag, 1, &capability, CAP_SET);
-    }
-  }
-  if (cap_set_proc(after.get()) != 0) {
+  if (!KeepCapabilities(wanted)) {
     spdlog::warn("capabilities cannot be dropped: {}", ErrnoText(errno));
   }
 }
 
-// Returns why not; "" if this is another user now. The permitted capabilities stay.
+// Returns why the user cannot be changed; "" on success. The permitted capabilities stay.
 std::string BecomeUser(uid_t user) {
   const Capabilities now(cap_get_proc());
-  // CAP_KILL: the keeper, which has no more than this process, must be able to end it. Without
-  // CAP_DAC_READ_SEARCH, as in containers, the user decides what can be read.
+  // The keeper has no more capabilities than this process, so it needs CAP_KILL to be able to kill
+  // the process. Without CAP_DAC_READ_SEARCH, as in containers, the user decides which files are
+  // readable.
   for (const cap_value_t needed : {CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_DAC_READ_SEARCH}) {
     if (now != nullptr && Has(now, needed, CAP_EFFECTIVE)) continue;
     const std::unique_ptr<char, FreeCapabilities> name(cap_to_name(needed));
@@ -72,10 +58,10 @@ std::string BecomeUser(uid_t user) {
   if (setgroups(0, nullptr) != 0 || setresgid(user, user, user) != 0 ||
       setresuid(user, user, user) != 0) {
     std::string why = ErrnoText(errno);
-    if (setresgid(0, 0, 0) != 0) why += ", and the group is another one";
+    if (setresgid(0, 0, 0) != 0) why += ", and the group cannot be restored";
     return why;
   }
-  // The kernel forgets both when the user changes: the end with the parent, and core dumps.
+  // The kernel resets two attributes when the user changes: PR_SET_PDEATHSIG and PR_SET_DUMPABLE.
   prctl(PR_SET_PDEATHSIG, end_with_parent);
   prctl(PR_SET_DUMPABLE, 1);
   return "";
@@ -88,13 +74,13 @@ void KeepMountPrivileges() {
                                      CAP_KILL};
   KeepInBoundingSet(kWanted);
   KeepOnly(kWanted);
-  // (Users mount by fusermount3, which is set-uid root.)
+  // Not for other users, who mount through fusermount3, which is set-uid root.
   if (geteuid() == 0) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
 std::string KeepReadPrivileges(std::optional<uid_t> user) {
   cap_reset_ambient();
-  KeepInBoundingSet({});  // where that fails, no_new_privs has the same effect
+  KeepInBoundingSet({});  // if it fails, no_new_privs has the same effect
   std::string why_not = user ? BecomeUser(*user) : "";
   constexpr cap_value_t kWanted[] = {CAP_DAC_READ_SEARCH};
   KeepOnly(kWanted);

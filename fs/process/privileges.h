@@ -1,5 +1,5 @@
-// The capabilities of the processes of a mount by root. Processes that a user started have none,
-// and these calls change nothing. The process must have one thread.
+// The capabilities of the processes of a mount by root. Processes that another user started have
+// none, so these calls change nothing there. The process must have one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -9,25 +9,28 @@
 
 namespace zarrfs {
 
-/// Keeps what mounting and unmounting need: CAP_SYS_ADMIN, and CAP_DAC_READ_SEARCH for the path to
-/// the mount point. And what a next worker needs to be another user, CAP_SETUID and CAP_SETGID, and
-/// to be ended, CAP_KILL. For root, the programs that the process starts get no more (the next
-/// program of an upgrade, which gets all of it). Users' fusermount3 is not restricted.
+/// Keeps the capabilities that a keeper needs, and drops all others. Mounting and unmounting need
+/// CAP_SYS_ADMIN, and CAP_DAC_READ_SEARCH for the path to the mount point. The next worker needs
+/// CAP_SETUID and CAP_SETGID to change its user, and the keeper needs CAP_KILL to kill that worker.
+/// For root, programs that the process starts get no other capability. The fusermount3 of other
+/// users is not restricted.
 void KeepMountPrivileges();
 
-/// Keeps CAP_DAC_READ_SEARCH, to read any store. The process and the programs that it starts can
-/// never gain another capability. Becomes `user`, in the group of that number and no other, if
-/// there is one; returns why it could not, and is the same user as before then.
+/// Keeps only CAP_DAC_READ_SEARCH, to read any store. The process and the programs that it starts
+/// can never gain another capability. If `user` is set, the process becomes that user, in the group
+/// with the same number and in no other group. Returns why it could not become `user`, in which
+/// case the user stays the same; "" otherwise.
 std::string KeepReadPrivileges(std::optional<uid_t> user);
 
-/// Keeps no capability, nor a way to gain one; stays the same user.
+/// Drops all capabilities and every way to gain one. The user stays the same.
 void KeepNoPrivileges();
 
-/// A user without an account, for a process of the mount of `keeper`; the worker's is another one
-/// than the fetcher's.
+/// The number of a user without an account, for a process of the mount of `keeper`. The worker and
+/// the fetcher of a mount get different users.
 [[nodiscard]] uid_t UserWithoutAccount(pid_t keeper, bool is_fetcher);
 
-/// "cap_dac_read_search", "cap_sys_admin,cap_chown", "none": those of this thread.
+/// The effective capabilities of this thread: "cap_dac_read_search", "cap_sys_admin,cap_chown",
+/// "none".
 [[nodiscard]] std::string CapabilitiesInForce();
 
 }  // namespace zarrfs

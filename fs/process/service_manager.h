@@ -1,4 +1,5 @@
-// What a mount in the foreground tells the service manager that started it: sd_notify(3).
+// `listens`: the mount is in the foreground. If it is in the background, no service manager waits,
+// and the functions below do nothing.
 #pragma once
 
 #include <string>
@@ -8,14 +9,14 @@ namespace zarrfs {
 
 class ServiceManager {
  public:
-  /// `listens`: the mount is in the foreground. In the background no service manager waits, and
-  /// nothing below has an effect.
+  /// `listens`: the mount is in the foreground. For a mount in the background no service manager
+  /// waits, and the functions below do nothing.
   explicit ServiceManager(bool listens) : listens_(listens) {}
 
-  /// Whether one has started this process.
+  /// Whether a service manager has started this process.
   [[nodiscard]] static bool Exists();
 
-  /// The mount serves; `status` is one line, as `systemctl status` shows it.
+  /// Reports that the mount serves. `status` is one line, as in the output of `systemctl status`.
   void Ready(std::string_view status) const { Tell("READY=1\n" + Status(status)); }
   void Reloading() const;
   void Stopping(std::string_view status) const { Tell("STOPPING=1\n" + Status(status)); }

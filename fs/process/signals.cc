@@ -16,14 +16,14 @@ Result<Descriptor> TakeSignals() {
   sigemptyset(&taken);
   for (const int number : kTaken) sigaddset(&taken, number);
   struct sigaction action = {};
-  action.sa_handler = SIG_DFL;  // a shell's background job inherits SIGINT ignored
+  action.sa_handler = SIG_DFL;  // a background job of a shell starts with SIGINT ignored
   for (const int number : kTaken) sigaction(number, &action, nullptr);
   sigaction(SIGCHLD, &action, nullptr);
   action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, nullptr);
   sigprocmask(SIG_BLOCK, &taken, nullptr);
   Descriptor signals(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
+  if (!signals) return Fail(ErrorCode::kIo, "cannot create a signalfd: {}", ErrnoText(errno));
   return signals;
 }
 
@@ -41,7 +41,7 @@ Result<std::string_view> LevelAskedFor(const signalfd_siginfo& signal) {
                 "signal {}: expected a log level from 1 to {}, found {}", signal.ssi_signo,
                 kLogLevels.size(), signal.ssi_int);
   }
-  // After debug, back to info.
+  // The level after "debug" is "info".
   const auto level = std::ranges::find(kLogLevels, LogLevel());
   const size_t next = static_cast<size_t>(level - kLogLevels.begin()) + 1;
   return kLogLevels[next < kLogLevels.size() ? next : 2];

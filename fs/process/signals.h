@@ -1,4 +1,4 @@
-// The signals that a keeper takes (fs/process/keeper.h).
+// The signals that a keeper handles (fs/process/keeper.h).
 #pragma once
 
 #include <sys/signalfd.h>
@@ -10,16 +10,17 @@
 
 namespace zarrfs {
 
-/// Blocks them and returns a signalfd(2) for them, which does not wait. Workers unblock them.
+/// Blocks the keeper's signals and returns a non-blocking signalfd(2) for them. Workers unblock the
+/// signals again.
 [[nodiscard]] Result<Descriptor> TakeSignals();
 
-/// Whether a signal to end is always a request to unmount. A service manager may also send one
-/// because the kernel has killed a worker for memory, but not where the unit says
-/// OOMPolicy=continue, and ZARRFS_OOM_POLICY=continue in the environment that it does.
+/// Whether SIGTERM and SIGINT are always requests to unmount. A service manager may also send one
+/// because the kernel has killed a worker to free memory. A unit with OOMPolicy=continue does not,
+/// and sets ZARRFS_OOM_POLICY=continue in the environment.
 [[nodiscard]] bool EndingIsAlwaysAsked();
 
-/// The log level that SIGUSR2 asks for, one of kLogLevels. kInvalidArgument if there is none of the
-/// number that came with it.
+/// The log level that a SIGUSR2 requests, one of kLogLevels. kInvalidArgument if the number sent
+/// with the signal is not the number of a level.
 [[nodiscard]] Result<std::string_view> LevelAskedFor(const signalfd_siginfo& signal);
 
 }  // namespace zarrfs

@@ -3,91 +3,147 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "fs/process/privileges.h"
+#include "fs/mount/start_message.h"
+#include "fs/process/fetcher_start.h"
+#include "zarrcore/net/fetcher_sandbox.h"
 
 namespace zarrfs {
 namespace {
 
-// Between two starts, and twice as long after each that has ended before kLongLife.
-constexpr auto kLeastPeriod = std::chrono::seconds(1);
+// The minimum time between two starts. It doubles after each fetcher that ends before kLongLife.
+constexpr auto kMinPeriod = std::chrono::seconds(1);
 constexpr auto kLongestPeriod = std::chrono::seconds(16);
 constexpr auto kLongLife = std::chrono::seconds(20);
 
-// Root's becomes a user without an account. The capability to read any file stays with it, for
-// files with keys that may be root's: Landlock leaves no others. Where it has to stay root, to
-// write or to start programs, it has none.
-std::string Confine(std::string_view why_same_user) {
-  if (geteuid() != 0) {
-    static_cast<void>(KeepReadPrivileges(std::nullopt));
-    return fmt::format("uid {}", geteuid());
-  }
-  std::string why(why_same_user);
-  if (why.empty()) {
-    why = KeepReadPrivileges(UserWithoutAccount(getppid(), /*is_fetcher=*/true));
-  } else {
-    KeepNoPrivileges();
-  }
-  return fmt::format("uid {}{}", geteuid(), geteuid() == 0 ? fmt::format(" ({})", why) : "");
-}
-
 }  // namespace
 
-Result<void> StoreFetcher::Start() {
-  if (!options_.source.needs_fetcher()) return {};
-  auto source = options_.source.Remote(options_.remote);
+Result<void> StoreFetcher::Start(std::optional<OpenedFiles> files) {
+  auto source = options_.source.Fetched(options_.remote, options_.virtual_prefixes);
   if (!source) return Fail(source);
+  if (!*source) return {};
   auto channel = FetchChannel::Make();
   if (!channel) return Fail(channel);
-  source_ = *std::move(source);
-  if (const std::string& list = options_.remote.list_file; !list.empty()) {
-    // A pipe that nobody writes to must not hold up the keeper.
+  source_ = **std::move(source);
+  if (files) {
+    source_->secrets = std::move(files->secrets);
+    key_list_ = std::move(files->list);
+  } else if (const std::string& list = source_->options.list_file; !list.empty()) {
+    // Opening a pipe without a writer must not block the keeper.
     key_list_.reset(open(list.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     fcntl(key_list_.get(), F_SETFL, 0);
   }
   ReadSecrets(*source_);
   channel_ = *std::move(channel);
-  return StartProcess();
+  return StartProcess(static_cast<bool>(program_));
 }
 
-Result<void> StoreFetcher::StartProcess() {
+Result<void> StoreFetcher::StartProcess(bool executes) {
   started_ = Clock::now();
-  auto process = FetcherProcess::Start(*source_, channel_, Confine);
+  version_.reset();
+  std::array<int, 2> pipe = {-1, -1};
+  if (executes && pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    return Fail(ErrorCode::kIo, "cannot create a pipe for the fetcher: {}", ErrnoText(errno));
+  }
+  begun_.reset(pipe[0]);
+  const Descriptor report(pipe[1]);
+  const auto execute = [&] {
+    // Called in the new process, because a hung file system must not block the keeper.
+    if (const std::string problem = RenewSecrets(source_->options, source_->secrets);
+        !problem.empty()) {
+      spdlog::warn("{}: {}", options_.source.text(), problem);
+    }
+    if (!executes) return;
+    ExecuteFetcher(program_, WithOptions(options_, config_), channel_, source_->secrets, report);
+    beginning_.LogNoProgram();
+    ReportFetcherBegun(report);
+  };
+  auto process = FetcherProcess::Start(*source_, channel_, ConfineFetcher, execute);
   if (!process) return Fail(process);
   process_ = *std::move(process);
+  beginning_.OnStart(executes);
+  if (!executes) version_ = FetchChannel::kVersion;
   return {};
+}
+
+void StoreFetcher::StartProcessOrLog(bool executes) {
+  if (const auto started = StartProcess(executes); !started) {
+    spdlog::error("{}: {}", options_.source.text(), started.error().message);
+  }
+}
+
+void StoreFetcher::ReadVersion() {
+  uint32_t version = 0;
+  if (!begun_) return;
+  const ssize_t length = TEMP_FAILURE_RETRY(read(begun_.get(), &version, sizeof version));
+  if (length < 0 && errno == EAGAIN) return;
+  begun_.reset();
+  if (length != sizeof version) return;  // the fetcher has ended
+  version_ = version;
+  beginning_.OnBegun();
 }
 
 void StoreFetcher::Forget() {
   process_.Forget();
+  begun_.reset();
   if (!source_) return;
   ForgetSecrets();
-  for (std::string* text : {&source_->secrets.headers, &source_->secrets.query}) {
-    explicit_bzero(text->data(), text->size());
-    text->clear();
-  }
+  Erase(source_->secrets);
+}
+
+void StoreFetcher::OnEnd(std::optional<int> status) {
+  beginning_.OnEnd(status);
+  begun_.reset();
+  if (beginning_.HasFailed()) return StartProcessOrLog(/*executes=*/false);
+  const bool is_replaced = status && WIFEXITED(*status) && WEXITSTATUS(*status) == kExitReplaced;
+  const bool has_lived = Clock::now() - started_ > kLongLife;
+  period_ = has_lived || is_replaced ? kMinPeriod : std::min(period_ * 2, kLongestPeriod);
+  spdlog::log(is_replaced ? spdlog::level::info : spdlog::level::err,
+              "{}: {}; another one takes its place", options_.source.text(),
+              is_replaced ? "a file that the fetcher reads was replaced, so it ended"
+                          : "the fetcher has ended");
 }
 
 void StoreFetcher::Attend() {
+  ReadVersion();
   pollfd ended = {process_.fd(), POLLIN, 0};
   if (process_.pid() >= 0 && poll(&ended, 1, 0) > 0) {
-    const bool is_replaced = process_.Kill();
-    const bool has_lived = Clock::now() - started_ > kLongLife;
-    period_ = has_lived || is_replaced ? kLeastPeriod : std::min(period_ * 2, kLongestPeriod);
-    spdlog::log(is_replaced ? spdlog::level::info : spdlog::level::err,
-                "{}: {}; another one takes its place", options_.source.text(),
-                is_replaced ? "a file that the process that fetches reads was replaced"
-                            : "the process that fetches has ended");
+    ReadVersion();  // the fetcher may have reported its version just before its end
+    OnEnd(process_.Kill());
   }
   if (!source_ || process_.pid() >= 0 || Clock::now() - started_ < period_) return;
-  if (const auto started = StartProcess(); !started) {
-    spdlog::error("{}: {}", options_.source.text(), started.error().message);
+  StartProcessOrLog(static_cast<bool>(program_));
+}
+
+void StoreFetcher::WatchBegin() {
+  if (process_.pid() >= 0 && beginning_.Tick() != Beginning::Step::kNone) OnEnd(process_.Kill());
+}
+
+void StoreFetcher::End() {
+  process_.Kill();
+  begun_.reset();
+  version_.reset();
+  started_ = {};
+}
+
+void StoreFetcher::Renew() {
+  if (!source_) return;
+  End();
+  period_ = kMinPeriod;
+  if (auto channel = FetchChannel::Make()) {
+    channel_ = *std::move(channel);
+  } else {
+    spdlog::error("{}: {}", options_.source.text(), channel.error().message);
   }
+  Attend();
 }
 
 }  // namespace zarrfs

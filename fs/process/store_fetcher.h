@@ -1,49 +1,84 @@
-// StoreFetcher: the process that fetches for a mount of a bucket or web server, as the keeper sees
-// it. For a store in a folder there is none, and every member is without effect.
+// StoreFetcher: the keeper's handle of the fetcher, the process that fetches objects for a mount of
+// a bucket or web server, or for virtual chunks in these. For any other mount no fetcher exists,
+// and every member does nothing.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fs/options/options.h"
+#include "fs/process/beginning.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/net/fetch_channel.h"
 #include "zarrcore/net/fetcher_process.h"
 
 namespace zarrfs {
 
+/// The files that options name. They are opened and read once per mount.
+struct OpenedFiles {
+  SecretTexts secrets = {};  // the contents of the files of headers= and query=
+  Descriptor list = {};      // the file of list=; may be empty
+};
+
 class StoreFetcher {
  public:
-  explicit StoreFetcher(const MountOptions& options) : options_(options) {}
+  /// `config`: the current settings of the configuration file. `program`: the program that fetchers
+  /// execute (fetcher_start.h); while it is empty, fetchers are copies of this process. All
+  /// arguments must outlive this object.
+  StoreFetcher(const MountOptions& options, const std::vector<std::string>& config,
+               const Descriptor& program)
+      : options_(options), config_(config), program_(program) {}
 
-  /// Before the first worker.
-  [[nodiscard]] Result<void> Start();
-  /// Starts another one in the place of one that has ended, if it is time.
+  /// Starts the first fetcher. Call before the first worker starts. `files`: the files of the
+  /// options, if they are already open.
+  [[nodiscard]] Result<void> Start(std::optional<OpenedFiles> files = std::nullopt);
+  /// Starts another fetcher after one has ended, after a pause.
   void Attend();
+  /// Replaces a fetcher whose program has not reported in time. Call once a second.
+  void WatchBegin();
+  /// Ends the fetcher. Attend() then starts another one, with the program that is set at that time.
+  void End();
+  /// Ends the fetcher and starts another one with a new channel, for workers of another program.
+  /// Earlier workers keep the old channel.
+  void Renew();
 
-  /// The file of list=, which was opened by the first Start().
+  /// The file of the option list=.
   [[nodiscard]] const Descriptor& key_list() const { return key_list_; }
+  /// The contents of the files of headers= and query=.
+  [[nodiscard]] SecretTexts secrets() const { return source_ ? source_->secrets : SecretTexts(); }
 
-  /// -1: there is none.
+  /// The process id of the fetcher; -1 if none runs.
   [[nodiscard]] pid_t pid() const { return process_.pid(); }
   [[nodiscard]] int fd() const { return process_.fd(); }
-  /// For workers; empty descriptors without a fetcher.
+  /// The fetcher's FetchChannel::kVersion; nullopt until the fetcher has reported it.
+  [[nodiscard]] std::optional<uint32_t> version() const { return version_; }
+  /// The channel that workers use; its descriptors are empty if the store needs no fetcher.
   [[nodiscard]] const FetchChannel& channel() const { return channel_; }
-  /// In a worker that was just forked: the fetcher is not its own, nor what that alone may know.
+  /// Closes and erases the fetcher's descriptors and secrets, in a worker that was just forked.
   void Forget();
 
  private:
   using Clock = std::chrono::steady_clock;
-  [[nodiscard]] Result<void> StartProcess();
+  [[nodiscard]] Result<void> StartProcess(bool executes);
+  void StartProcessOrLog(bool executes);
+  void ReadVersion();
+  void OnEnd(std::optional<int> status);
 
   const MountOptions& options_;
+  const std::vector<std::string>& config_;
+  const Descriptor& program_;
   std::optional<RemoteSource> source_;
   FetchChannel channel_;
   Descriptor key_list_;
   FetcherProcess process_;
+  Beginning beginning_{options_.mountpoint, "fetcher"};
+  Descriptor begun_;  // the pipe in which the fetcher reports its version
+  std::optional<uint32_t> version_;
   Clock::time_point started_;
-  std::chrono::seconds period_{1};  // from one start to the next
+  std::chrono::seconds period_{1};  // the minimum time from one start to the next
 };
 
 }  // namespace zarrfs

@@ -11,7 +11,7 @@ bool Unmounting::OnSignal(uint32_t number) {
   const auto unmounted = mount_.Unmount(/*detach=*/was_asked_);
   if (!unmounted && !was_asked_) {
     was_asked_ = true;
-    // A service manager sends no second one, and kills everything in the end.
+    // A service manager sends no second signal. Eventually it kills all processes.
     const bool by_itself = number == SIGTERM && in_foreground_ && ServiceManager::Exists();
     if (by_itself) detach_at_ = Clock::now() + kBusyLimit;
     spdlog::warn("signal {}: {}: {}; {}", number, mount_.path(), unmounted.error().message,

@@ -1,6 +1,6 @@
-// Unmounting: how a keeper unmounts when a signal asks for it. A mount in use stays at first: a
-// second signal detaches it, or time does where a service manager has sent the first one, which
-// sends no second.
+// Unmounting: how a keeper unmounts after a signal. A mount in use is not unmounted at first; a
+// second signal detaches it. A service manager sends no second signal, so after its signal the
+// mount is detached when a time limit has passed.
 #pragma once
 
 #include <chrono>
@@ -15,23 +15,25 @@ class Unmounting {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// How long programs may use a mount that its service is to end.
+  /// How long programs may use a mount after its service manager has sent a signal.
   static constexpr auto kBusyLimit = std::chrono::seconds(5);
 
-  /// `mount` must live longer. `in_foreground`: the process may be that of a service.
+  /// `mount` must outlive this object. `in_foreground`: a service manager may have started the
+  /// process.
   Unmounting(OwnMount& mount, bool in_foreground) : mount_(mount), in_foreground_(in_foreground) {}
 
-  /// False if the mount is in use; the log says what happens next. True if it is unmounted,
-  /// detached, or can be neither.
+  /// Handles a signal. False if the mount is in use; the log says what happens next. True if the
+  /// mount was unmounted or detached, or if neither is possible.
   [[nodiscard]] bool OnSignal(uint32_t number);
-  /// The same once more, if a service manager waits for it. To be called each second.
+  /// Tries again to unmount after a signal from a service manager. Returns true once the mount is
+  /// unmounted or detached. Call once a second.
   [[nodiscard]] bool TryAgain();
-  /// Whether programs that use the mount keep it, after true.
+  /// After success: whether the mount was detached, so programs that use it keep it.
   [[nodiscard]] bool is_detached() const { return is_detached_; }
 
-  /// Whether a signal has come that did not unmount.
+  /// Whether a signal has arrived that did not unmount.
   [[nodiscard]] bool was_asked() const { return was_asked_; }
-  /// The next signal detaches.
+  /// Makes the next signal detach the mount.
   void set_was_asked() { was_asked_ = true; }
 
  private:

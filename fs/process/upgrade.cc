@@ -16,18 +16,15 @@
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 
 #include "fs/fuse/connection.h"
 #include "fs/ids/id_format.h"
-#include "fs/mount/mountpoint.h"
 #include "fs/mount/session.h"
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
 #include "fs/options/settings.h"
 #include "fs/process/execution.h"
-#include "fs/process/keeper.h"
 #include "fs/process/opening.h"
 #include "zarrcore/os/open_process.h"
 
@@ -35,13 +32,13 @@ namespace zarrfs {
 namespace {
 
 constexpr auto kTrialLimit = std::chrono::seconds(10);
-// How long the keeper may take to come to the asker, and to report.
+// The time limits for the keeper to connect to the asker, and to report.
 constexpr auto kConnectLimit = std::chrono::seconds(5);
 constexpr auto kReportLimit = std::chrono::seconds(60);
-constexpr std::string_view kTryWord = "--can-take-over";
-constexpr std::string_view kGoWord = "--take-over";
+constexpr std::string_view kTryWord = "--try";
 
-// The kernel names a socket that is bound to nothing "\0" and five hexadecimal digits.
+// The kernel gives a socket that is bound without a name the address "\0" and five hexadecimal
+// digits.
 struct Address {
   sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = {}};
   socklen_t size = sizeof(sa_family_t);
@@ -59,7 +56,7 @@ Descriptor NewSocket() {
   return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// Empty process id on failure.
+// The credentials of the process at the other end. Its process id is 0 on failure.
 ucred PeerOf(const Descriptor& socket) {
   ucred peer = {};
   socklen_t size = sizeof peer;
@@ -69,8 +66,8 @@ ucred PeerOf(const Descriptor& socket) {
 
 bool MayAsk(uid_t user) { return user == 0 || user == geteuid(); }
 
-// The program at the other end of the address; empty, with errno, if it is not there or may not
-// ask.
+// Connects to the asker that sent the signal. Empty, with errno, if its socket does not exist or
+// its user may not ask.
 Descriptor ConnectToAsker(const signalfd_siginfo& signal) {
   errno = EPERM;
   if (signal.ssi_code != SI_QUEUE || !MayAsk(signal.ssi_uid)) return {};
@@ -86,10 +83,10 @@ Descriptor ConnectToAsker(const signalfd_siginfo& signal) {
   return socket;
 }
 
-[[noreturn]] void RunTrialProgram(const Descriptor& program, const HandOver& state,
-                                  const Descriptor& text, const Descriptor& output, pid_t keeper) {
+[[noreturn]] void RunTrialProgram(const Descriptor& program, const StartMessage& state,
+                                  const Descriptor& output) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != keeper) _exit(kExitSystem);
+  if (static_cast<uint64_t>(getppid()) != state.keeper) _exit(kExitSystem);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(null, STDIN_FILENO);
   dup2(output.get(), STDOUT_FILENO);
@@ -97,25 +94,9 @@ Descriptor ConnectToAsker(const signalfd_siginfo& signal) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  SetInherited(text.get(), true);
-  if (state.root != HandOver::kNoDescriptor) SetInherited(static_cast<int>(state.root), true);
-  Execute(program, {state.name, std::string(kTryWord), std::to_string(text.get())});
+  ExecuteWith(program, kTryWord, state);
   PrintError(fmt::format("the new program cannot be run: {}", ErrnoText(errno)));
   _exit(kExitSystem);
-}
-
-// How ps(1) is to show the keeper.
-std::vector<std::string> WordsOf(const HandOver& state, const Descriptor& text) {
-  std::vector<std::string> words = {state.name, std::string(kGoWord), std::to_string(text.get()),
-                                    state.source, state.mountpoint};
-  MountOptions options;
-  options.config = state.config;
-  options.settings = state.settings;
-  if (const std::string list = SettingsList(options); !list.empty()) {
-    words.insert(words.end(), {"-o", list});
-  }
-  if (state.foreground != 0) words.emplace_back("-f");
-  return words;
 }
 
 }  // namespace
@@ -123,8 +104,8 @@ std::vector<std::string> WordsOf(const HandOver& state, const Descriptor& text) 
 void Upgrade::OnSignal(const signalfd_siginfo& signal) {
   Descriptor socket = ConnectToAsker(signal);
   if (!socket) {
-    spdlog::warn("signal {} of process {}: nobody to upgrade to: {}", signal.ssi_signo,
-                 signal.ssi_pid, ErrnoText(errno));
+    spdlog::warn("signal {} of process {}: no connection to a program that asks for an upgrade: {}",
+                 signal.ssi_signo, signal.ssi_pid, ErrnoText(errno));
     return;
   }
   Channel asker(std::move(socket));
@@ -133,7 +114,7 @@ void Upgrade::OnSignal(const signalfd_siginfo& signal) {
     return;
   }
   if (asker_.fd() >= 0) {
-    asker_.Send({Message::Kind::kFailed, {}, "another upgrade was asked for meanwhile"});
+    asker_.Send({Message::Kind::kFailed, {}, "another request has replaced this one"});
   }
   asker_ = std::move(asker);
 }
@@ -157,7 +138,7 @@ Upgrade::Step Upgrade::Advance() {
   if (message && message->kind == Message::Kind::kState && !under_way_) return Step::kTell;
   const bool is_upgrade = message && message->kind == Message::Kind::kUpgrade && message->passed;
   if ((!is_settings && !is_upgrade) || under_way_) {
-    asker_.Close();  // it waits no longer
+    asker_.Close();  // the asker has stopped waiting for a report
     return Step::kNone;
   }
   if (is_settings) {
@@ -169,15 +150,13 @@ Upgrade::Step Upgrade::Advance() {
   return Step::kTry;
 }
 
-void Upgrade::Try(HandOver state) {
-  state.name = NameOfThisProgram();
-  state.asker = HandOver::kNoDescriptor;
-  const Descriptor text = WriteDown(state);
+void Upgrade::Try(StartMessage state) {
+  state.keeper = static_cast<uint64_t>(getpid());
   output_.reset(memfd_create("zarrfs-trial", MFD_CLOEXEC));
-  const pid_t keeper = getpid();
-  if (text && output_) trial_ = fork();
-  if (trial_ == 0) RunTrialProgram(program_, state, text, output_, keeper);
-  if (trial_ < 0) return Refuse(fmt::format("it cannot be tried: {}", ErrnoText(errno)));
+  if (output_) trial_ = fork();
+  if (trial_ == 0) RunTrialProgram(program_, state, output_);
+  if (trial_ < 0)
+    return Refuse(fmt::format("the new program cannot be tried: {}", ErrnoText(errno)));
   trial_process_ = OpenProcess(trial_);
   limit_ = Clock::now() + kTrialLimit;
 }
@@ -201,29 +180,10 @@ Upgrade::Step Upgrade::OnTrialEnd(int status) {
   return Step::kNone;
 }
 
-void Upgrade::Commit(HandOver state) {
-  state.name = NameOfThisProgram();
-  if (asker_.fd() >= 0) state.asker = static_cast<uint64_t>(asker_.fd());
-  const Descriptor text = WriteDown(state);
-  if (!text) return Refuse(fmt::format("no memory file: {}", ErrnoText(errno)));
-  spdlog::info("{}: hands over to the new program", state.mountpoint);
-  spdlog::default_logger_raw()->flush();
-  std::fflush(nullptr);
-  for (const int fd : DescriptorsOf(state)) SetInherited(fd, true);
-  SetInherited(text.get(), true);
-  Execute(program_, WordsOf(state, text));
-  const int error = errno;
-  for (const int fd : DescriptorsOf(state)) SetInherited(fd, false);
-  Refuse(fmt::format("the new program cannot be run: {}", ErrnoText(error)));
-}
-
-void Upgrade::ReportTakeOver(const Result<void>& served) {
-  if (!under_way_ || program_) return;
+void Upgrade::ReportServed(const Result<void>& served) {
+  if (!is_taken()) return;
   if (served) return End({Message::Kind::kReady});
-  End({Message::Kind::kFailed,
-       {},
-       fmt::format("it has taken over, but cannot serve yet: {}",
-                   OneLine(served.error().message))});
+  Refuse(fmt::format("the new program cannot serve: {}", served.error().message));
 }
 
 void Upgrade::End(const Message& report) {
@@ -234,7 +194,7 @@ void Upgrade::End(const Message& report) {
 
 namespace {
 
-// Waits for the keeper to connect; nobody else may.
+// Waits for a connection from the keeper; other processes are rejected.
 Result<Channel> Accept(const Descriptor& listener, pid_t keeper, std::chrono::milliseconds time) {
   const auto limit = std::chrono::steady_clock::now() + time;
   for (;;) {
@@ -250,50 +210,32 @@ Result<Channel> Accept(const Descriptor& listener, pid_t keeper, std::chrono::mi
   }
 }
 
-int FailTo(const Error& error) {
-  PrintError(error.message);
-  return kExitMountFailed;
-}
-
-// In the trial.
-Result<void> CheckTakeOver(const char* number) {
-  auto state = Take(number);
-  if (!state) return Fail(state);
-  const auto options = OptionsOf(*state);
-  if (!options) return Fail(options);
-  if (state->journal != IdFormat()) {
+// Runs in the trial: checks that this program can serve the mount of the keeper.
+Result<void> Try(const char* number) {
+  auto taken = TakeStart(number, CheckTrialStart);
+  LogToStderr("error");
+  if (!taken) return Fail(taken);
+  auto& [state, options] = *taken;
+  if (state.journal != IdFormat()) {
     return Fail(ErrorCode::kUnsupported,
                 "ids of open files: expected format {}, found {}: unmount and mount again instead",
-                IdFormat(), state->journal);
+                IdFormat(), state.journal);
   }
-  if (WhyNoIoUring(*options).empty()) {
+  if (WhyNoIoUring(options).empty()) {
     return Fail(ErrorCode::kUnsupported,
-                "io_uring would be used now, which no mount can change to");
+                "the new program would use io_uring, which a live mount cannot change to: unmount "
+                "and mount again instead");
   }
-  if (const std::string why = DifferentPromise(
-          state->answer, AnswerOf(*options, OnlyGiven(state->init, state->answer)));
+  if (const std::string why =
+          DifferentPromise(state.answer, AnswerOf(options, OnlyGiven(state.init, state.answer)));
       !why.empty()) {
     return Fail(ErrorCode::kUnsupported,
-                "the new program would tell the kernel something else ({}): unmount and mount "
+                "the new program would make other promises to the kernel ({}): unmount and mount "
                 "again instead",
                 why);
   }
-  return TryOpening(*options, Inherited(state->root));
-}
-
-int TakeOver(const char* number) {
-  // exec(2) of a descriptor names the process after its number.
-  prctl(PR_SET_NAME, "zarrfs");
-  auto state = Take(number);
-  if (!state) return FailTo(state.error());
-  if (const auto checked = CheckInherited(*state); !checked) return FailTo(checked.error());
-  const auto options = OptionsOf(*state);
-  if (!options) return FailTo(options.error());
-  LogToStderr(options->log_level);
-  if (!options->foreground) LeaveTerminal(options->mountpoint);
-  const int code = ResumeKeeper(*options, *state, OpenThisProgram());
-  if (options->makes_mountpoint) MadeMountPoint::Take(options->mountpoint).Remove();
-  return code;
+  OpenedFiles files{SecretsOf(state), Inherited(state.list)};
+  return TryOpening(options, {Inherited(state.root), std::move(files)});
 }
 
 struct Limits {
@@ -301,34 +243,36 @@ struct Limits {
   std::chrono::milliseconds report = kReportLimit;
 };
 
-// Sends the request to a keeper, and fails with what that reports.
+// Sends a request to a keeper, and returns its report or the error that it reports.
 Result<Message> Ask(pid_t keeper, const Message& request, int passed, Limits limits = {}) {
   const Descriptor listener = NewSocket();
   Address address;
   if (!listener ||
       bind(listener.get(), reinterpret_cast<const sockaddr*>(&address.name), address.size) != 0 ||
       listen(listener.get(), 4) != 0) {
-    return Fail(FromErrno(errno), "no socket: {}", ErrnoText(errno));
+    return Fail(FromErrno(errno), "cannot create a socket: {}", ErrnoText(errno));
   }
   address.size = sizeof address.name;
   if (getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address.name), &address.size) != 0) {
-    return Fail(FromErrno(errno), "no socket: {}", ErrnoText(errno));
+    return Fail(FromErrno(errno), "cannot read the address of a socket: {}", ErrnoText(errno));
   }
   int number = 0;
   std::from_chars(address.name.sun_path + 1, address.name.sun_path + 1 + kDigits, number, 16);
   if (sigqueue(keeper, SIGUSR1, sigval{.sival_int = number}) != 0) {
-    return Fail(FromErrno(errno), "process {} cannot be told: {}", keeper, ErrnoText(errno));
+    return Fail(FromErrno(errno), "cannot send a signal to process {}: {}", keeper,
+                ErrnoText(errno));
   }
   const auto channel = Accept(listener, keeper, limits.connect);
   if (!channel) return Fail(channel);
   channel->Send(request, passed);
   pollfd wait = {channel->fd(), POLLIN, 0};
   if (poll(&wait, 1, static_cast<int>(limits.report.count())) == 0) {
-    return Fail(ErrorCode::kTimedOut, "process {} does not report", keeper);
+    return Fail(ErrorCode::kTimedOut, "process {}, the keeper, did not report a result in time",
+                keeper);
   }
   auto report = channel->Receive();
   if (report && report->kind == Message::Kind::kReady) return *std::move(report);
-  return Fail(ErrorCode::kIo, "{}", report ? report->text : "its process has ended");
+  return Fail(ErrorCode::kIo, "{}", report ? report->text : "the keeper ended without a report");
 }
 
 }  // namespace
@@ -358,13 +302,13 @@ Result<void> AskForUpgrade(pid_t keeper, const std::string& path) {
   return {};
 }
 
-std::optional<int> RunAsNextProgram(int argc, char** argv) {
-  const std::string_view word = argc > 2 ? argv[1] : "";
-  if (word != kTryWord && word != kGoWord) return std::nullopt;
-  LogToStderr("error");
-  if (word == kGoWord) return TakeOver(argv[2]);
-  const auto can = CheckTakeOver(argv[2]);
-  return can ? kExitDone : FailTo(can.error());
+std::optional<int> RunAsTrial(int argc, char** argv) {
+  if (argc < 3 || argv[1] != kTryWord) return std::nullopt;
+  if (const auto tried = Try(argv[2]); !tried) {
+    PrintError(tried.error().message);
+    return kExitMountFailed;
+  }
+  return kExitDone;
 }
 
 }  // namespace zarrfs

@@ -1,17 +1,18 @@
-// Replaces the program of a live mount by a newer one (`zarrfs --upgrade`).
+// Upgrade: makes another program serve a live mount (`zarrfs --upgrade`). The next worker and
+// fetcher run that program. The keeper continues to run its own program.
 //
-//   asker    the new program, run by root or by the mounting user. Opens a socket, and tells the
-//            keeper by SIGUSR1 where. Passes its own program file, and waits for the report
-//   trial    a child of the keeper that runs the new program: reads what would be handed over,
-//            computes what it would promise to the kernel, and opens the store. If it fails or
-//            takes too long, nothing has changed, and the asker is told why
-//   keeper   becomes the new program by exec(2): the same process, so the service manager, the
-//            worker and the mount keep their keeper. What it had it finds in a memory file
-//            (fs/mount/hand_over.h) and in inherited descriptors. It asks the old worker to end,
-//            and starts one of its own, which goes on as if the old one had crashed
+//   asker    the new program, run by root or by the mounting user. Opens a socket, and sends its
+//            address to the keeper with SIGUSR1. Passes its own program file, and waits for the
+//            report
+//   trial    a child of the keeper that runs the new program: reads the start message of a worker
+//            (fs/mount/start_message.h), computes its promises to the kernel, and opens the store.
+//            If the trial fails or takes too long, nothing changes, and the asker gets the reason
+//   keeper   asks the old worker to end, and starts a worker of the new program, which continues
+//            as if the old one had crashed. If the new worker cannot serve, the keeper returns to
+//            the old program
 //
-// Who may ask: root and the user of the keeper. So a mount by root runs no program but one that
-// root named, and that of a user runs it as that user.
+// Only root and the user of the keeper may ask. So a mount by root runs only programs that root has
+// chosen, and a mount by another user runs programs only as that user.
 #pragma once
 
 #include <sys/signalfd.h>
@@ -25,51 +26,53 @@
 #include <vector>
 
 #include "fs/mount/channel.h"
-#include "fs/mount/hand_over.h"
+#include "fs/mount/start_message.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/os/descriptor.h"
 
 namespace zarrfs {
 
-/// The keeper's side.
+/// The keeper's side of an upgrade.
 class Upgrade {
  public:
   enum class Step {
     kNone,
-    kTry,     // somebody has asked: Try() or Refuse()
-    kCommit,  // the new program has passed its trial: Commit() or Refuse()
-    kSet,     // somebody asks for other settings() instead: ReportSet()
-    kTell,    // somebody asks for the state: ReportState()
+    kTry,     // an upgrade was requested: call Try() or Refuse()
+    kCommit,  // the new program has passed its trial: call TakeProgram() or Refuse()
+    kSet,     // other settings() were requested: call ReportSet()
+    kTell,    // the state was requested: call ReportState()
   };
 
   Upgrade() = default;
-  /// In the program that has taken over.
-  explicit Upgrade(Channel asker) : asker_(std::move(asker)), under_way_(true) {}
 
-  /// SIGUSR1 has come.
+  /// Handles SIGUSR1: connects to the asker.
   void OnSignal(const signalfd_siginfo& signal);
-  /// What poll() is to wait for, -1 if nothing.
+  /// The descriptor that poll() must wait for; -1 for none.
   [[nodiscard]] int fd() const { return trial_ >= 0 ? trial_process_.get() : asker_.fd(); }
-  /// Call after each wait, and at least once a second.
+  /// Advances the upgrade and returns what the keeper must do. Call after each wait, and at least
+  /// once a second.
   [[nodiscard]] Step Advance();
 
-  /// Starts the trial.
-  void Try(HandOver state);
-  /// Becomes the new program. Returns if that is impossible, and has told the asker.
-  void Commit(HandOver state);
+  /// Starts the trial of the new program with a worker's start message.
+  void Try(StartMessage state);
+  /// Returns the new program. After this call the upgrade ends with ReportServed().
+  [[nodiscard]] Descriptor TakeProgram() { return std::move(program_); }
+  /// Whether TakeProgram() was called, but ReportServed() was not.
+  [[nodiscard]] bool is_taken() const { return under_way_ && !program_; }
+  /// Reports to the asker whether a worker of the new program serves. Does nothing unless
+  /// is_taken().
+  void ReportServed(const Result<void>& served);
   void ReportSet(const Result<void>& set) {
     set ? End({Message::Kind::kReady}) : Refuse(set.error().message);
   }
   void ReportState(dev_t mount, std::string_view alarm) {
     End({Message::Kind::kReady, {mount}, std::string(alarm)});
   }
-  /// As after -o.
+  /// The requested settings, in the syntax of -o.
   [[nodiscard]] const std::string& settings() const { return settings_; }
-  /// Tells the asker that nothing has changed.
+  /// Tells the asker that nothing has changed, and why.
   void Refuse(std::string_view why) { End({Message::Kind::kFailed, {}, OneLine(why)}); }
-  /// In the program that has taken over: tells the asker how that ended. Without effect elsewhere.
-  void ReportTakeOver(const Result<void>& served);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -80,28 +83,29 @@ class Upgrade {
 
   Channel asker_;
   bool under_way_ = false;
-  Descriptor program_;  // of the asker
+  Descriptor program_;  // the program file that the asker passed
   std::string settings_;
   pid_t trial_ = -1;
   Descriptor trial_process_;
-  Descriptor output_;  // of the trial
+  Descriptor output_;  // the output of the trial
   Clock::time_point limit_;
-  std::vector<pid_t> killed_;  // trials that took too long
+  std::vector<pid_t> killed_;  // killed trials that have not been reaped yet
 };
 
-/// The asker's side: has the keeper become that program. Fails with what the keeper reports.
+/// The asker's side: requests that `program` serves the mount of `keeper`. Fails with the error
+/// that the keeper reports.
 [[nodiscard]] Result<void> AskForUpgrade(pid_t keeper, const std::string& program);
 
-/// The same for settings that can change while the store is mounted (IsLive()), as after -o.
+/// The asker's side: requests other live settings (IsLive()), in the syntax of -o, from the keeper
+/// of a mount.
 [[nodiscard]] Result<void> AskToSet(pid_t keeper, const std::string& settings);
 
-/// What is wrong with the worker of that mount, by its heartbeat; "" if nothing is. Fails after a
-/// second, and if the process is not the keeper of the mount.
+/// Returns the problem that the heartbeat of a mount's worker shows; "" for none. Fails after a
+/// second, and if the process is not the keeper of `mount`.
 [[nodiscard]] Result<std::string> AskForAlarm(pid_t keeper, dev_t mount);
 
-/// What a keeper runs: `zarrfs --can-take-over N` and `zarrfs --take-over N …`, where N is the
-/// number of the memory file, and the other words are for ps(1). The exit code; nullopt if the
-/// words are neither.
-[[nodiscard]] std::optional<int> RunAsNextProgram(int argc, char** argv);
+/// Runs a trial if the arguments are `zarrfs --try N …`, which the keeper passes. N is the number
+/// of the memory file. Returns the exit code; nullopt for other arguments.
+[[nodiscard]] std::optional<int> RunAsTrial(int argc, char** argv);
 
 }  // namespace zarrfs

@@ -27,14 +27,15 @@
 #include "fs/fuse/connection.h"
 #include "fs/fuse/server.h"
 #include "fs/fuse/waiting_room.h"
-#include "fs/mount/hand_over.h"
 #include "fs/mount/session.h"
+#include "fs/mount/start_message.h"
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
 #include "fs/options/settings.h"
 #include "fs/process/environment.h"
 #include "fs/process/execution.h"
 #include "fs/process/heartbeat.h"
+#include "fs/process/id_saver.h"
 #include "fs/process/opening.h"
 #include "fs/process/privileges.h"
 #include "fs/process/worker_sandbox.h"
@@ -48,14 +49,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long pending requests may take once the mount is gone.
+// How long pending requests may take after the mount has ended.
 constexpr auto kGrace = std::chrono::seconds(2);
-// How often it wakes the main thread that should end: one wake-up may come before its wait.
+// The interval at which the main thread is woken when it should end, because one signal may arrive
+// before it waits.
 constexpr int kWakeMs = 100;
-// A worker that can serve no longer ends after this time at the earliest: not many do in a minute.
-constexpr auto kLeastTime = std::chrono::seconds(20);
+// The minimum lifetime of a worker whose store is out of reach, so it does not happen that many
+// workers end within a minute.
+constexpr auto kMinTime = std::chrono::seconds(20);
 
-// Rounded up; 0 if it has passed.
+// The milliseconds until `time`, rounded up; 0 if it has passed.
 int MsUntil(Clock::time_point time) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now());
   return static_cast<int>(std::max<int64_t>(left.count(), 0));
@@ -76,35 +79,38 @@ class Worker {
   [[noreturn]] void Run();
 
  private:
-  // The keeper reports to the user, unmounts and ends this process.
+  // Reports a failed start and ends this process. The keeper reports the error to the user and
+  // unmounts.
   [[noreturn]] void FailStart(std::string_view line) const {
     keeper_.Send({Message::Kind::kFailed, {kExitMountFailed}, std::string(line)});
     EndProcess(kExitMountFailed);
   }
-  // Makes a session of the mounted FUSE device.
+  // Creates a libfuse session for the FUSE device, which is already mounted.
   void MakeSession();
   Result<void> CheckAnswers() const;
   void Describe(MountStatus& status) const;
 
   void Attend();
   void SendBeat() const;
-  // Handles a message of the keeper; false once there will be no more.
+  // Handles a message from the keeper; false at the end of the channel.
   bool HandleMessage();
 
-  // The source leads to a folder that the sandbox does not include: the next worker's will.
+  // The source now leads to a folder outside the sandbox. Ends this worker, because the sandbox of
+  // the next worker will include the folder.
   void OnOutOfReach() {
-    if (WhyNoIoUring(options_).empty()) return;  // there would be no next one
+    if (WhyNoIoUring(options_).empty()) return;  // no other worker could take over
     is_out_of_reach_ = true;
     EndIfOutOfReach();
   }
   void EndIfOutOfReach() const;
 
-  // To a store behind a network, else 0.
+  // The number of connections of the fetcher; 0 if there is none.
   [[nodiscard]] uint32_t Connections() const {
-    return options_.source.needs_fetcher() ? static_cast<uint32_t>(options_.remote.connections) : 0;
+    const bool fetches = NeedsFetcher(options_.source, options_.virtual_prefixes);
+    return fetches ? static_cast<uint32_t>(options_.remote.connections) : 0;
   }
   void SetMemory(uint64_t bytes) const {
-    // (There are two waiting rooms.)
+    // There are two waiting rooms.
     const uint64_t threads = options_.threads + 2 * WaitingThreads(Connections());
     if (const auto limited = LimitMemory(bytes, threads); !limited) {
       spdlog::debug("{}", limited.error().message);
@@ -116,14 +122,14 @@ class Worker {
   const Clock::time_point begin_ = Clock::now();
   const std::string mountpoint_;
   const Channel keeper_;
-  WorkerStart start_;  // without its channel
+  WorkerStart start_;  // without its `keeper`, which was moved out
   const bool takes_over_;
   const uint64_t default_memory_;
   const pthread_t main_thread_ = pthread_self();
   Server* server_ = nullptr;  // never destroyed, like the session
   fuse_session* session_ = nullptr;
-  dev_t device_before_ = 0;  // at the mount point, before mounting
-  dev_t device_ = 0;         // of our mount; 0 if unknown
+  dev_t device_before_ = 0;  // the device at the mount point before mounting
+  dev_t device_ = 0;         // the device of the mount; 0 if unknown
   std::atomic<bool> end_requested_ = false;
   std::atomic<bool> is_out_of_reach_ = false;
 };
@@ -155,7 +161,7 @@ Result<void> Worker::CheckAnswers() const {
   struct stat root = {};
   if (stat(mountpoint_.c_str(), &root) != 0) return Fail(FromErrno(errno), "{}", ErrnoText(errno));
   if (root.st_dev == device_before_ || (device_ != 0 && root.st_dev != device_)) {
-    return Fail(ErrorCode::kIo, "another folder is there");
+    return Fail(ErrorCode::kIo, "another folder is at the mount point");
   }
   struct statvfs space = {};
   if (statvfs(mountpoint_.c_str(), &space) != 0) {
@@ -166,10 +172,14 @@ Result<void> Worker::CheckAnswers() const {
 
 void Worker::Describe(MountStatus& status) const {
   status.pid = options_.pid;
+  status.keeper_version = start_.keeper_version;
   status.log_level = LogLevel();
   status.capabilities = CapabilitiesInForce();
   status.sandbox = sandbox_.text;
-  if (start_.fetch_memory) status.fetcher = OneLine(FetchChannel::ReadNote(start_.fetch_memory));
+  if (start_.fetch_memory) {
+    status.fetcher = OneLine(FetchChannel::ReadNote(start_.fetch_memory));
+    status.figures.network = FetchChannel::ReadCounts(start_.fetch_memory);
+  }
   status.options = OneLine(SettingsList(options_));
   status.config_file = OneLine(options_.config_file);
   status.links = OneLine(ToString(LinksInForce(options_)));
@@ -177,11 +187,11 @@ void Worker::Describe(MountStatus& status) const {
   status.threads = options_.threads;
   status.uses_io_uring = server_->uses_io_uring();
   status.no_io_uring = WhyNoIoUring(options_);
-  if (!status.no_io_uring.empty()) status.hand_over = HandOver::kFormat;
+  if (!status.no_io_uring.empty()) status.start_format = start_.start_format;
 }
 
 void Worker::EndIfOutOfReach() const {
-  if (!is_out_of_reach_ || Clock::now() - begin_ < kLeastTime) return;
+  if (!is_out_of_reach_ || Clock::now() - begin_ < kMinTime) return;
   spdlog::warn("{} is another folder now, which the sandbox of this worker does not include",
                options_.source.text());
   EndProcess(kExitSystem);
@@ -199,7 +209,7 @@ bool Worker::HandleMessage() {
       break;
     case Message::Kind::kCacheSizes:
       SetMemory(message->numbers[2] != 0 ? message->numbers[2] : default_memory_);
-      server_->tree().GiveUp(UINT64_MAX);  // also what was too large before
+      server_->tree().GiveUp(UINT64_MAX);  // also evicts large entries
       server_->tree().SetCacheSizes(message->numbers[0], message->numbers[1]);
       break;
     default:
@@ -219,14 +229,15 @@ void Worker::SendBeat() const {
 }
 
 void Worker::Attend() {
-  // (One that takes over may serve a mount that others cover, or that is detached and in use.)
+  // A worker that takes over may serve a mount that other mounts cover, or that is detached and in
+  // use.
   if (const auto answers = takes_over_ ? Result<void>() : CheckAnswers(); !answers) {
     FailStart(fmt::format("{} was mounted, but does not answer: {}", mountpoint_,
                           answers.error().message));
   }
   server_->OnMounted(session_);
-  // Before the report: whoever reads the terminal or pipe to its end must not wait for this
-  // process.
+  // Detaches before the report, because a program that reads the terminal or pipe to its end must
+  // not wait for this process.
   if (!options_.foreground && !takes_over_) DetachFromTerminal();
   keeper_.Send({Message::Kind::kReady});
   if (!takes_over_) {
@@ -242,10 +253,11 @@ void Worker::Attend() {
       SendBeat();
       next_beat = Clock::now() + Heartbeat::kPeriod;
     }
-    // The end of the loop is found once a period: polling the FUSE device would wake this thread up
-    // for each request.
+    // The end of libfuse's loop is noticed after up to one period. Polling the FUSE device would
+    // notice it at once, but would wake this thread for each request.
     poll(&wait, 1, deadline ? kWakeMs : MsUntil(next_beat));
-    // Without a keeper nobody could unmount: better a dead mount than one without an owner.
+    // Without a keeper, the mount cannot be unmounted. A dead mount is better than a mount without
+    // an owner.
     if (wait.revents != 0 && !HandleMessage()) EndProcess(kExitSystem);
     EndIfOutOfReach();
     if (!end_requested_ && fuse_session_exited(session_) == 0) continue;
@@ -267,13 +279,16 @@ void Worker::Run() {
   SetMemory(memory);
   if (!takes_over_) start_.source = OpenHiddenSource(options_);
   MountOptions options = options_;
-  // What is remembered of stored objects gives way to nothing.
+  // The records of stored objects are never evicted, so limits them to a part of the memory.
   options.epochs = std::min(options.epochs, memory / 4);
+  Descriptor journal(fcntl(start_.ids.get(), F_DUPFD_CLOEXEC, 0));
   auto tree = OpenTree(options, start_, std::move(start_.ids), [this] { OnOutOfReach(); });
   if (!tree) FailStart(tree.error().message);
+  if (start_.ids_file) StartSavingIds({std::move(start_.ids_file), std::move(journal)});
   (*tree)->DescribeDaemonWith([this](MountStatus& status) { Describe(status); });
   server_ = new Server(*std::move(tree), {.no_epoch = options_.no_epoch,
                                           .open_messages = options_.open_messages,
+                                          .extended_attributes = options_.extended_attributes,
                                           .io_uring = WhyNoIoUring(options_).empty(),
                                           .threads = options_.threads,
                                           .connections = Connections()});
@@ -282,11 +297,11 @@ void Worker::Run() {
 
   std::thread([this] { Attend(); }).detach();
   fuse_loop_config* config = fuse_loop_cfg_create();
-  // Requests taken from a description of the device that this process alone has would end with it,
-  // instead of waiting for the next one.
+  // If only this process had the descriptor of the device from which requests were read, they would
+  // be lost when it ends, instead of waiting for the next worker.
   fuse_loop_cfg_set_clone_fd(config, WhyNoIoUring(options_).empty() ? 1 : 0);
   fuse_loop_cfg_set_max_threads(config, options_.threads);
-  // Idle threads stay (libfuse's default): starting new ones costs more.
+  // Keeps idle threads (libfuse's default), because starting new threads costs more.
   const int result = fuse_session_loop_mt(session_, config);
   fuse_loop_cfg_destroy(config);
   if (result == 0 || end_requested_) EndProcess(kExitDone);
@@ -297,10 +312,11 @@ void Worker::Run() {
 
 void SetSignals();
 
-// A memory file that nobody maps is counted by no other limit. What this process writes is the
-// journal of ids, and with the option debug a log that may be a file.
+// Limits the size of files, because no other limit covers a memory file that is not mapped. Leaves
+// room for the journal of ids. Sets no limit if a log in the foreground is written to a file.
 void LimitFiles(const MountOptions& options) {
-  constexpr rlim_t kLargest = IdJournal::kMaxBytes + (uint64_t{1} << 20);  // with its header
+  // Including the header of the journal.
+  constexpr rlim_t kLargest = IdJournal::kMaxBytes + (uint64_t{1} << 20);
   struct stat log = {};
   if (options.foreground && fstat(STDERR_FILENO, &log) == 0 && S_ISREG(log.st_mode)) return;
   rlimit limit = {};
@@ -310,8 +326,8 @@ void LimitFiles(const MountOptions& options) {
   setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-// Where memory runs out, the kernel kills this process rather than its keeper, which starts another
-// one.
+// When memory runs out, makes the kernel kill this process instead of its keeper, which starts
+// another worker.
 void DieBeforeKeeper() {
   constexpr int kMore = 100;
   constexpr int kMaxScore = 1000;
@@ -320,11 +336,11 @@ void DieBeforeKeeper() {
   if (std::ifstream(path) >> score) std::ofstream(path) << std::min(score + kMore, kMaxScore);
 }
 
-// From here on the keeper logs.
+// Sends the log to the keeper, which writes it from then on.
 void TakeLog(WorkerStart& start) {
   if (!start.log) return;
   LogToPipe(std::move(start.log));
-#ifndef ZARRFS_SANITIZED  // sanitizers report there
+#ifndef ZARRFS_SANITIZED  // sanitizers report to standard error
   CloseStandardFiles();
 #endif
 }
@@ -333,21 +349,22 @@ WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start
                            bool reads_store) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.keeper_pid) _exit(kExitSystem);
-  prctl(PR_SET_DUMPABLE, 1);  // the keeper is not
+  prctl(PR_SET_DUMPABLE, 1);  // the keeper is not dumpable, and this setting is inherited
   ForgetEnvironment();
   DieBeforeKeeper();
-  RaiseOpenFileLimit();  // the sandbox forbids it
+  RaiseOpenFileLimit();  // must be done before the sandbox, which forbids it
   LimitFiles(options);
   SetSignals();
   WorkerSandbox sandbox =
       EnterWorkerSandbox(options, start.source, start.keeper_pid,
                          {start.keeper.fd(), start.fetch_socket.get()}, reads_store);
-  // (A change of user undoes the first of all for a moment.)
+  // A change of user resets PR_SET_PDEATHSIG for a moment, in which the keeper may have ended.
   if (getppid() != start.keeper_pid) _exit(kExitSystem);
   return sandbox;
 }
 
-// The keeper handles signals; those of a terminal or a service manager reach both processes.
+// Ignores the signals that the keeper handles, because a terminal or a service manager sends them
+// to both processes.
 void SetSignals() {
   struct sigaction action = {};
   action.sa_handler = SIG_IGN;
@@ -356,7 +373,8 @@ void SetSignals() {
   }
   action.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &action, nullptr);
-  action.sa_handler = [](int) {};  // without SA_RESTART: it ends the loop's wait
+  // Without SA_RESTART, so the signal ends the wait of libfuse's loop.
+  action.sa_handler = [](int) {};
   sigaction(SIGUSR1, &action, nullptr);
   sigset_t none;
   sigemptyset(&none);
@@ -393,12 +411,13 @@ void RunCaretaker(const MountOptions& options, WorkerStart start, std::string st
 }
 
 void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start) {
-  start.keeper.Send({Message::Kind::kStarted});
+  start.keeper.Send({Message::Kind::kStarted, {FetchChannel::kVersion}, ZARRFS_VERSION});
   TakeLog(start);
-  const uint64_t default_memory = DefaultMemory();  // of files that the sandbox hides
+  // Must be read before the sandbox hides the files.
+  const uint64_t default_memory = DefaultMemory();
   WorkerSandbox sandbox = BeginProcess(options, start, /*reads_store=*/true);
   options.pid = start.keeper_pid;
-  // Never destroyed: threads that are stuck in a request use it to the end.
+  // Never destroyed, because threads that are stuck in a request still use the object.
   (new Worker(std::move(options), std::move(mountpoint), std::move(start), std::move(sandbox),
               default_memory))
       ->Run();

@@ -1,17 +1,18 @@
-// The process that answers the kernel.
+// The worker: the process that answers the kernel.
 //
 //   main thread     opens the store, receives the mounted FUSE device from the keeper, runs
 //                   libfuse's loop and its threads
-//   attendant       accesses the root of the new mount as a reader would, and reports to the keeper
-//                   when it answers; then handles the keeper's messages, and ends the process when
-//                   the mount is gone
+//   attendant       a thread that accesses the root of the new mount as a reader would, and reports
+//                   to the keeper once the mount answers; then handles the keeper's messages, and
+//                   ends the process when the mount has ended
 //
-// A request that is stuck in the store delays neither the keeper's messages nor the end.
+// A request that is stuck in the store delays neither the keeper's messages nor the end of the
+// process.
 //
-// A worker that takes over from another one finds the mount there and readers waiting. It goes on
-// with the ids that its predecessors gave out (fs/ids/id_journal.h), has the kernel send again
-// what they took and did not answer, and makes it look up every name again, because nobody saw what
-// changed meanwhile.
+// A worker that takes over finds a mount with waiting readers. It continues with the ids that its
+// predecessors assigned (fs/ids/id_journal.h), has the kernel resend the requests that they
+// received but did not answer, and makes the kernel look up every name again, because changes in
+// the meantime were not noticed.
 #pragma once
 
 #include <string>
@@ -23,12 +24,12 @@
 
 namespace zarrfs {
 
-/// Runs in a child of the keeper (worker_start.h), which must have one thread. The process ends
-/// when the keeper does.
+/// Runs a worker in a child of the keeper (worker_start.h), which must have one thread. The process
+/// ends when the keeper does.
 [[noreturn]] void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start);
 
-/// The same for a process that answers in place of workers that end again and again
-/// (fs/fuse/caretaker.h). `status`: the text of .zarrfs/options.
+/// Runs a caretaker, a process that answers in place of workers that end again and again
+/// (fs/fuse/caretaker.h). `status`: the contents of .zarrfs/options.
 [[noreturn]] void RunCaretaker(const MountOptions& options, WorkerStart start, std::string status);
 
 }  // namespace zarrfs

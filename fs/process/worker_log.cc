@@ -14,9 +14,9 @@
 namespace zarrfs {
 namespace {
 
-// So much room is a second's lines: each takes a page.
+// The capacity of the pipe. It is enough for the lines of a second; each line takes a page.
 constexpr int kPipeBytes = 1 << 20;
-// After so many the keeper does something else first.
+// The maximum number of lines read in one call. The keeper then handles other events.
 constexpr int kMaxAtOnce = 256;
 
 }  // namespace
@@ -49,8 +49,8 @@ void WorkerLog::Take(Clock::time_point now) {
 
 void WorkerLog::OnLine(std::string_view packet) {
   const auto line = ParseLogLine(packet);
-  constexpr uint64_t kMost = UINT32_MAX;  // what the worker says of it is not to be trusted
-  if (line) dropped_ = std::min(dropped_ + std::min(line->lost, kMost), kMost);
+  constexpr uint64_t kMax = UINT32_MAX;  // a limit, because the worker's count is not trusted
+  if (line) dropped_ = std::min(dropped_ + std::min(line->lost, kMax), kMax);
   if (!line || lines_ >= kMaxLines || !CanLog()) {
     ++dropped_;
     return;

@@ -1,6 +1,6 @@
-// The worker's log, which the keeper writes: the worker has no socket to the log, and its standard
-// error is /dev/null. Lines come over a pipe. A worker that a hostile store has taken over can
-// neither fill the log nor hold up the keeper.
+// WorkerLog: the keeper's end of the worker's log. The worker sends its log lines over a pipe,
+// because it has no socket to the log and its standard error is /dev/null. A worker that a hostile
+// store has compromised can neither fill the log nor delay the keeper.
 #pragma once
 
 #include <chrono>
@@ -16,17 +16,17 @@ class WorkerLog {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Lines a second that are logged; the others are counted.
+  /// The maximum number of lines logged per second. Further lines are dropped and counted.
   static constexpr uint64_t kMaxLines = 200;
 
   explicit WorkerLog(const std::string& mountpoint) : mountpoint_(mountpoint) {}
 
-  /// A new pipe; returns the worker's end. Empty, with errno, on failure.
+  /// Makes a new pipe and returns the worker's end. Empty, with errno set, on failure.
   [[nodiscard]] Descriptor Open();
   void Close() { pipe_.reset(); }
-  /// For poll(); -1 if there is none.
+  /// The keeper's end of the pipe, for poll(); -1 without a pipe.
   [[nodiscard]] int fd() const { return pipe_.get(); }
-  /// Logs what has come, without waiting. To be called at least once a second.
+  /// Logs the lines that have arrived, without waiting. Call at least once a second.
   void Take(Clock::time_point now);
 
  private:
@@ -34,9 +34,9 @@ class WorkerLog {
 
   const std::string& mountpoint_;
   Descriptor pipe_;
-  Clock::time_point second_{};  // when the present one began
-  uint64_t lines_ = 0;          // in it
-  uint64_t dropped_ = 0;        // lines that were dropped since the log last said how many
+  Clock::time_point second_{};  // when the current second began
+  uint64_t lines_ = 0;          // lines logged in the current second
+  uint64_t dropped_ = 0;        // the number of lines dropped since the log last reported it
 };
 
 }  // namespace zarrfs

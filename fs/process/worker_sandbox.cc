@@ -24,11 +24,11 @@
 namespace zarrfs {
 namespace {
 
-// Disks, and what is made of disks or memory of this machine. The kernel itself decides there who
-// may read, and takes CAP_DAC_READ_SEARCH from any user.
+// File systems on disks or in memory of this machine. For these, the kernel itself decides who may
+// read, and accepts CAP_DAC_READ_SEARCH from any user.
 struct LocalType {
   std::string_view name;
-  uint32_t number;  // of statfs(2)
+  uint32_t number;  // the f_type of statfs(2)
 };
 constexpr std::array<LocalType, 19> kLocalTypes = {{{"ext2", 0xEF53},
                                                     {"ext3", 0xEF53},
@@ -49,7 +49,7 @@ constexpr std::array<LocalType, 19> kLocalTypes = {{{"ext2", 0xEF53},
                                                     {"erofs", 0xE0F5E1E2},
                                                     {"overlay", 0x794C7630},
                                                     {"ntfs3", 0x7366746E}}};
-// What holds no stores, or is never entered.
+// File systems that contain no stores, or are never entered.
 constexpr std::array<std::string_view, 24> kOtherTypes = {
     "proc",    "sysfs",     "devtmpfs",    "devpts",   "securityfs", "debugfs",
     "tracefs", "cgroup",    "cgroup2",     "configfs", "fusectl",    "efivarfs",
@@ -60,7 +60,7 @@ bool IsLocal(std::string_view type) {
   return std::ranges::find(kLocalTypes, type, &LocalType::name) != kLocalTypes.end();
 }
 
-// The folder that `fd` (O_PATH) was opened for.
+// The path, mount and file system type of the folder for which `fd` (O_PATH) was opened.
 MountedFolder PlaceOf(const Descriptor& fd) {
   std::error_code ignored;
   struct statx info = {};
@@ -71,18 +71,19 @@ MountedFolder PlaceOf(const Descriptor& fd) {
   const bool has_type = fstatfs(fd.get(), &file_system) == 0;
   return {std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd.get()), ignored),
           is_known ? info.stx_mnt_id : 0,
-          // (A signed word: some systems extend the sign.)
+          // f_type is a signed word, and some systems sign-extend it.
           has_type ? static_cast<uint32_t>(file_system.f_type) : 0};
 }
 
-// What may be read, and what of it is not local.
+// The readable paths of a store, and which of them are not local.
 struct Places {
   std::vector<std::string> readable;
   std::string not_local;
 };
 
-// The folder that holds the one file of a layer, where another may be renamed into its place, and
-// that of the file that a symbolic link leads to. In the root of the machine, the file alone.
+// Adds the folder that contains the file of a store, because another file may be renamed into its
+// place, and the folder of the file to which a symbolic link leads. For a file in the root folder,
+// adds only the file.
 template <typename Add>
 void AddFile(const Location& place, const Add& add, std::vector<std::string>& readable) {
   std::error_code ignored;
@@ -94,10 +95,10 @@ void AddFile(const Location& place, const Add& add, std::vector<std::string>& re
   if (file.parent_path() == "/") readable.push_back(file);
 }
 
-Places PlacesOfStore(const MountOptions& options, const Descriptor& source) {
+Places PlacesToRead(const MountOptions& options, const Descriptor& source) {
   Places places;
   std::vector<MountedFolder> mounted;
-  // (What does not exist is an error when the store is opened.)
+  // Opening the store reports a folder that does not exist.
   const auto add = [&](const std::string& folder) {
     const Descriptor fd(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return false;
@@ -105,21 +106,28 @@ Places PlacesOfStore(const MountOptions& options, const Descriptor& source) {
     mounted.push_back(PlaceOf(fd));
     return true;
   };
-  const Location place = options.source.Locate(source);
-  const bool is_file = !place.file.empty();
-  if (source) {
-    add(fmt::format("/proc/self/fd/{}", source.get()));
-  } else if (is_file) {
-    AddFile(place, add, places.readable);
-  } else if (add(place.folder)) {
-    // Another store may be renamed into its place. (All files of the machine would be too much.)
-    const auto above = std::filesystem::path(mounted.back().path).parent_path();
-    if (above != "/") places.readable.push_back(above);
-  }
-  if (!is_file) {
+  const auto add_store = [&] {
+    const Location place = options.source.Locate(source);
+    const bool is_file = !place.file.empty();
+    if (source) {
+      add(fmt::format("/proc/self/fd/{}", source.get()));
+    } else if (is_file) {
+      AddFile(place, add, places.readable);
+    } else if (add(place.folder)) {
+      // Another store may be renamed into the place of this one. If its parent is the root folder,
+      // that is not allowed, because it would allow all files of the machine.
+      const auto above = std::filesystem::path(mounted.back().path).parent_path();
+      if (above != "/") places.readable.push_back(above);
+    }
+    if (is_file) return;
     const LinkPolicy links = LinksInForce(options);
     for (const std::string& folder : links.folders) add(folder);
     if (links.kind == LinkPolicy::Kind::kFollow) add("/");
+  };
+  // A store behind a network is read by the fetcher.
+  if (!options.source.needs_fetcher()) add_store();
+  for (const VirtualPrefix& prefix : options.virtual_prefixes) {
+    if (prefix.is_local()) add(prefix.Path());
   }
   places.not_local = WhyNotLocal(mounted, MountTable());
   return places;
@@ -127,17 +135,17 @@ Places PlacesOfStore(const MountOptions& options, const Descriptor& source) {
 
 SandboxRules RulesFor(const MountOptions& options, Places places) {
   SandboxRules rules{.readable = std::move(places.readable), .writable = {"/dev/null"}};
-  // The table of mounts. (The kernel may forget what it knows of a process, and the rule with it,
-  // unless somebody has it open.)
+  // For the mount table. The kernel may forget its inode of the process, and the rule with it,
+  // unless the folder is open.
   [[maybe_unused]] static const int own = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
   rules.readable.emplace_back("/proc/self");
-  rules.readable.emplace_back("/proc/sys/fs/fuse");     // limits that libfuse 3.17 goes by
-  rules.readable.emplace_back("/proc/sys/fs/inotify");  // how many folders may be watched
-  rules.readable.emplace_back("/proc/sys/vm/overcommit_memory");  // which malloc goes by
+  rules.readable.emplace_back("/proc/sys/fs/fuse");     // libfuse 3.17 reads limits there
+  rules.readable.emplace_back("/proc/sys/fs/inotify");  // the number of folders that may be watched
+  rules.readable.emplace_back("/proc/sys/vm/overcommit_memory");  // malloc reads it
   if (WhyNoIoUring(options).empty()) {
     rules.io_uring = true;
     rules.readable.emplace_back("/sys/module/fuse/parameters");
-    rules.writable.emplace_back("/dev/fuse");  // each thread has a description of its own
+    rules.writable.emplace_back("/dev/fuse");  // each thread opens the device
   }
   return rules;
 }
@@ -151,7 +159,8 @@ std::string WhyNotLocal(const std::vector<MountedFolder>& folders,
   };
   for (const MountedFolder& folder : folders) {
     const auto in = std::ranges::find(table, folder.mount_id, &Mounted::id);
-    // In a chroot whose root is no mount point, the mount that holds it has no line.
+    // In a chroot whose root is not a mount point, the mount that contains the root has no line in
+    // the table.
     if (in == table.end() &&
         std::ranges::find(kLocalTypes, folder.type, &LocalType::number) == kLocalTypes.end()) {
       return fmt::format("file system {:#x} at {}", folder.type, folder.path);
@@ -159,7 +168,7 @@ std::string WhyNotLocal(const std::vector<MountedFolder>& folders,
     if (in != table.end() && !IsLocal(in->type)) return why(*in);
     for (const Mounted& below : table) {
       if (!LiesIn(below.path, folder.path) || IsLocal(below.type)) continue;
-      // (An automount that the kernel's own file systems have leads to no store.)
+      // An automount below /proc or /sys leads to no store.
       const bool is_kernel = LiesIn(below.path, "/proc") || LiesIn(below.path, "/sys");
       const bool is_other = std::ranges::find(kOtherTypes, below.type) != kOtherTypes.end();
       if (!is_kernel && !is_other) return why(below);
@@ -170,9 +179,7 @@ std::string WhyNotLocal(const std::vector<MountedFolder>& folders,
 
 WorkerSandbox EnterWorkerSandbox(const MountOptions& options, const Descriptor& source,
                                  pid_t keeper, std::vector<int> sockets, bool reads_store) {
-  // (A fetcher reads a store behind a network.)
-  Places places =
-      reads_store && !options.source.needs_fetcher() ? PlacesOfStore(options, source) : Places();
+  Places places = reads_store ? PlacesToRead(options, source) : Places();
   const std::string not_local = places.not_local;
   SandboxRules rules = RulesFor(options, std::move(places));
   std::erase(sockets, -1);

@@ -1,19 +1,21 @@
-// How a worker begins: as a new program.
+// Starts a worker as a new program.
 //
-// A child of the keeper becomes the program by exec(2), so that each worker has an address layout
-// and stack canaries of its own: a store that attacks one worker learns nothing about the next. The
-// options and the numbers of the inherited descriptors are in a memory file: a HandOver whose
-// `keeper` is set. The first thing that the new program does is to tell the keeper that it runs
-// (Message::Kind::kStarted). Where it cannot run, because it may not be executed any more or its
-// libraries are gone, the worker is the forked child itself.
+// A child of the keeper becomes the program by exec(2), so each worker has its own address layout
+// and stack canaries: a store that attacks one worker learns nothing about the next. The options
+// and the numbers of the inherited descriptors are in a memory file (StartMessage). First, the new
+// program tells the keeper that it runs (Message::Kind::kStarted). If the program cannot run,
+// because it may not be executed any more or its libraries are missing, the forked child itself
+// becomes the worker.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "fs/mount/channel.h"
-#include "fs/mount/hand_over.h"
+#include "fs/mount/start_message.h"
 #include "fs/options/options.h"
 #include "zarrcore/os/descriptor.h"
 
@@ -22,25 +24,29 @@ namespace zarrfs {
 struct WorkerStart {
   Channel keeper;
   pid_t keeper_pid = -1;
-  bool takes_over = false;  // from another worker
-  Descriptor ids = {};      // of the IdJournal; empty: nobody will take over
-  /// The folder of the store (Location::folder), where the mount hides its path.
+  std::string keeper_version = ZARRFS_VERSION;
+  uint64_t start_format = StartMessage::kFormat;  // the keeper's format
+  bool takes_over = false;                        // an earlier worker has served the mount
+  Descriptor ids = {};       // the file of the IdJournal; empty if no worker can take over
+  Descriptor ids_file = {};  // the file of the IdFile; empty if the option `ids` is not set
+  /// The folder of the store (Location::folder), if the mount hides its path.
   Descriptor source = {};
-  /// To the fetcher of a store behind a network, else empty: of the StoreFetcher.
+  /// The channel to the fetcher of a store behind a network, from StoreFetcher; otherwise empty.
   Descriptor fetch_socket = {};
   Descriptor fetch_memory = {};
-  /// The file of list=, which was opened when the store was mounted; may be empty.
+  /// The file of the option list=, which was opened when the store was mounted; may be empty.
   Descriptor list = {};
-  /// The worker's end of the WorkerLog's pipe; empty: it logs to standard error.
+  /// The worker's end of the WorkerLog's pipe; if empty, the worker logs to standard error.
   Descriptor log = {};
 };
 
-/// In a child of the keeper: becomes the program, which runs as the worker. `state` has the
-/// options. Returns on failure, with errno.
-void ExecuteWorker(const Descriptor& program, HandOver state, const WorkerStart& start);
+/// Executes `program` as a worker, in a child of the keeper. `state` has the options. Returns only
+/// on failure, with errno.
+void ExecuteWorker(const Descriptor& program, StartMessage state, const WorkerStart& start);
 
-/// What a child of the keeper runs: `zarrfs --serve N …`, where N is the number of the memory file,
-/// and the other words are for ps(1). The exit code; nullopt if the words are others.
+/// Runs a worker if the arguments are `zarrfs --serve N …`, which the keeper passes. N is the
+/// number of the memory file; the other words are only for ps(1). Returns the exit code; nullopt
+/// for other arguments.
 [[nodiscard]] std::optional<int> RunAsWorker(int argc, char** argv);
 
 }  // namespace zarrfs

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <utility>
 
+#include "fs/ids/id_file.h"
 #include "fs/ids/id_format.h"
 #include "fs/options/exit_code.h"
 #include "fs/process/environment.h"
@@ -24,11 +25,13 @@
 namespace zarrfs {
 namespace {
 
-// A worker that ends is replaced, but not more often than so in kEndsPeriod.
+// A worker that ends is replaced, but at most kMaxEnds times in kEndsPeriod.
 constexpr size_t kMaxEnds = 5;
 constexpr auto kEndsPeriod = std::chrono::seconds(60);
-// How long after one that could not open the store the next one begins.
+// The pause before the next worker, after a worker that could not open the store.
 constexpr auto kPauseAfterFailure = std::chrono::seconds(2);
+// How long to wait for the file of ids. A mount that was just unmounted may still use it.
+constexpr auto kIdFilePatience = std::chrono::seconds(5);
 constexpr auto kKillIsNews = std::chrono::seconds(2);
 
 std::string ReadProc(pid_t pid, std::string_view name) {
@@ -36,50 +39,53 @@ std::string ReadProc(pid_t pid, std::string_view name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Whether the main thread of a child has ended but the child itself has not been waited for.
+// Whether the main thread of a child has ended, but the child was not yet reaped.
 bool HasDeadMainThread(pid_t pid) {
   const std::string text = ReadProc(pid, "stat");
-  // "42 (any name) Z ..."
+  // A line has the form "42 (any name) Z ...".
   const size_t end_of_name = text.rfind(") ");
   return end_of_name != std::string::npos && text.compare(end_of_name + 2, 1, "Z") == 0;
 }
 
 }  // namespace
 
-void Workers::TakeOver(const HandOver& state) {
-  pid_ = static_cast<pid_t>(state.worker);
-  channel_.emplace(Inherited(state.channel));
-  ids_ = Inherited(state.ids);
-  source_ = Inherited(state.root);
-  received_ = {Message::Kind::kOpened};
-  for (const std::string& pid : state.stuck) left_behind_.push_back(std::stoi(pid));
-}
-
-void Workers::HandOverTo(HandOver& state) const {
-  state.worker = static_cast<uint64_t>(pid_);
-  state.channel = channel_ ? static_cast<uint64_t>(channel_->fd()) : HandOver::kNoDescriptor;
-  state.ids = NumberFor(ids_);
+void Workers::AddTo(StartMessage& state) const {
   state.journal = IdFormat();
   state.root = NumberFor(source_);
-  state.gives_errors = errors_only_.empty() ? 0 : 1;
-  for (const pid_t pid : left_behind_) state.stuck.push_back(std::to_string(pid));
-  // It ends with the worker; the next program starts another one.
-  if (fetcher_.pid() >= 0) state.stuck.push_back(std::to_string(fetcher_.pid()));
+  state.list = NumberFor(fetcher_.key_list());
+  SetSecrets(fetcher_.secrets(), state);
 }
 
 Result<void> Workers::MakeJournal() {
   ids_.reset(memfd_create("zarrfs-ids", MFD_CLOEXEC));
-  if (!ids_) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
+  if (!ids_)
+    return Fail(ErrorCode::kIo, "cannot create a memory file for ids: {}", ErrnoText(errno));
+  if (options_.ids.empty()) return {};
+  auto file = IdFile::Open(options_.ids, kIdFilePatience);
+  if (!file) return Fail(file);
+  ids_file_ = *std::move(file);
+  const auto loaded = IdFile::Load(ids_file_, ids_);
+  if (!loaded) return Fail(loaded.error().code, "ids={}: {}", options_.ids, loaded.error().message);
+  if (!loaded->empty()) spdlog::warn("ids={}: {}", options_.ids, *loaded);
   return {};
 }
 
+void Workers::SaveIds() {
+  if (!ids_file_) return;
+  if (const auto saved = IdFile(std::move(ids_file_), std::move(ids_)).Save(/*last=*/true);
+      !saved) {
+    spdlog::warn("ids={}: {}", options_.ids, saved.error().message);
+  }
+}
+
 void Workers::RunChild(WorkerStart start, bool executes) {
-  // It stays over exec(2), in which the new program may hang before it can set it.
+  // The setting survives exec(2). The new program could hang before it makes the setting itself.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.keeper_pid) _exit(kExitSystem);
   in_child_();
   log_.Close();
   start.ids = std::move(ids_);
+  start.ids_file = std::move(ids_file_);
   start.source = std::move(source_);
   start.fetch_socket.reset(fetcher_.channel().client.get());
   start.fetch_memory.reset(fetcher_.channel().memory.get());
@@ -88,17 +94,15 @@ void Workers::RunChild(WorkerStart start, bool executes) {
   close(fetcher_.channel().server.get());
   fetcher_.Forget();
   if (executes) {
-    ForgetEnvironment();  // the new program gets none of it
+    ForgetEnvironment();  // the environment may contain keys
     ExecuteWorker(program_, WithOptions(options_, config_), start);
-    spdlog::warn(
-        "{}: the program of the worker cannot be run: {}; the worker is a copy of its "
-        "keeper's process",
-        mountpoint_, ErrnoText(errno));
+    beginning_.LogNoProgram();
   }
   if (errors_only_.empty()) RunWorker(options_, mountpoint_, std::move(start));
   RunCaretaker(options_, std::move(start),
-               fmt::format("version: {}\npid: {}\nhand_over: {}\nsource: {}\nserves: {}\n",
-                           ZARRFS_VERSION, keeper_pid, HandOver::kFormat,
+               fmt::format("version: {}\nkeeper version: {}\npid: {}\nstart_format: {}\n"
+                           "source: {}\nserves: {}\n",
+                           ZARRFS_VERSION, ZARRFS_VERSION, keeper_pid, StartMessage::kFormat,
                            OneLine(options_.source.text()), OneLine(errors_only_)));
 }
 
@@ -107,25 +111,18 @@ Result<void> Workers::Start(bool takes_over) {
 }
 
 bool Workers::WatchBegin() {
-  if (pid_ < 0 || !executes_ || !received_.empty() || cut_off_at_) return false;
-  if (++ticks_ == kBeginTicks) {
-    spdlog::warn("{}: the program of the worker says nothing for {} s: it is killed", mountpoint_,
-                 kBeginTicks);
-    Kill();
-  }
-  if (ticks_ < kBeginTicks + kReapTicks) return false;
-  LeaveBehind();  // its file system does not answer
-  last_end_ = "was killed";
-  began_ = false;
+  fetcher_.WatchBegin();
+  if (pid_ < 0 || cut_off_at_) return false;
+  const auto step = beginning_.Tick();
+  if (step == Beginning::Step::kKill) Kill();
+  if (step != Beginning::Step::kLeaveBehind) return false;
+  LeaveBehind();  // the file system of its program does not answer
+  beginning_.OnEnd(std::nullopt);
   return true;
 }
 
 bool Workers::StartForked() {
-  if (std::exchange(began_, true)) return false;
-  spdlog::warn(
-      "{}: the program of the worker {} before it began; the worker is a copy of its "
-      "keeper's process",
-      mountpoint_, last_end_.empty() ? "ended" : last_end_);
+  if (!beginning_.HasFailed()) return false;
   last_end_.clear();
   const auto started = Start(takes_over_, /*executes=*/false);
   if (!started) spdlog::error("{}: {}", mountpoint_, started.error().message);
@@ -134,13 +131,14 @@ bool Workers::StartForked() {
 
 Result<void> Workers::Start(bool takes_over, bool executes) {
   auto channel = Channel::MakePair();
-  if (!channel) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
-  // With the option debug it writes to standard error, as fast as it likes.
+  if (!channel) return Fail(ErrorCode::kIo, "cannot create a socket pair: {}", ErrnoText(errno));
+  // With the option `debug`, the worker writes directly to standard error, without a limit.
   Descriptor log = options_.debug ? Descriptor() : log_.Open();
-  if (!log && !options_.debug) return Fail(ErrorCode::kIo, "no pipe: {}", ErrnoText(errno));
+  if (!log && !options_.debug)
+    return Fail(ErrorCode::kIo, "cannot create a pipe for the worker's log: {}", ErrnoText(errno));
   const pid_t keeper = getpid();
   const pid_t pid = fork();
-  if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
+  if (pid < 0) return Fail(ErrorCode::kIo, "cannot fork a worker: {}", ErrnoText(errno));
   if (pid == 0) {
     channel->first.Close();
     RunChild({.keeper = std::move(channel->second),
@@ -151,10 +149,10 @@ Result<void> Workers::Start(bool takes_over, bool executes) {
   }
   pid_ = pid;
   takes_over_ = takes_over;
-  executes_ = executes;
-  began_ = true;
+  version_.clear();
+  fetch_version_.reset();
+  beginning_.OnStart(executes);
   killed_here_ = false;
-  ticks_ = 0;
   cut_off_at_.reset();
   heartbeat_.Reset();
   received_.clear();
@@ -184,11 +182,16 @@ bool Workers::Expects(Message::Kind kind) {
 }
 
 std::optional<Message> Workers::Receive() {
-  if (fd() < 0) return std::nullopt;  // it was replaced in the meantime
+  if (fd() < 0) return std::nullopt;  // the worker was replaced in the meantime
   auto message = channel_->Receive();
   const auto beat =
       message && message->kind == Message::Kind::kBeat ? ParseBeat(message->text) : std::nullopt;
   if (message && Expects(message->kind) && (beat || message->kind != Message::Kind::kBeat)) {
+    if (message->kind == Message::Kind::kStarted) {
+      beginning_.OnBegun();
+      fetch_version_ = message->numbers[0];
+      version_ = OneLine(message->text);
+    }
     if (!beat) return message;
     heartbeat_.OnBeat(*beat);
     LogAlarm();
@@ -196,7 +199,7 @@ std::optional<Message> Workers::Receive() {
   }
   cut_off_at_ = Clock::now();
   if (message) {
-    spdlog::error("{}: unexpected message {} from the worker: it is killed", mountpoint_,
+    spdlog::error("{}: unexpected message {} from the worker, which is killed", mountpoint_,
                   static_cast<uint32_t>(message->kind));
     Kill();
   }
@@ -214,22 +217,20 @@ std::optional<Workers::End> Workers::TryReap() {
   if (!cut_off_at_) return std::nullopt;
   int status = 0;
   if (TEMP_FAILURE_RETRY(waitpid(pid_, &status, WNOHANG)) == 0) {
-    // A process that ends has closed its channel a moment before.
+    // A process that ends closes its channel a moment before it can be reaped.
     if (!ends_soon() && !killed_here_) {
-      spdlog::error("{}: the worker closed its channel and goes on: it is killed", mountpoint_);
+      spdlog::error("{}: the worker closed its channel but still runs, so it is killed",
+                    mountpoint_);
       Kill();
     }
     return std::nullopt;
   }
-  log_.Take(Clock::now());  // its last lines
+  log_.Take(Clock::now());  // reads the worker's last lines
   pid_ = -1;
   channel_.reset();
   cut_off_at_.reset();
   heartbeat_.Reset();
-  // (Whoever kills a worker that has just begun says nothing about its program.)
-  const bool was_killed =
-      WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && ticks_ < kBeginTicks;
-  began_ = !executes_ || !received_.empty() || was_killed;
+  beginning_.OnEnd(status);
   if (WIFSIGNALED(status)) {
     last_end_ = fmt::format("was ended by signal {}", WTERMSIG(status));
     if (WTERMSIG(status) == SIGKILL && !killed_here_) killed_at_ = Clock::now();
@@ -264,12 +265,25 @@ void Workers::NoteFailure(std::string_view reason) {
 }
 
 void Workers::StartOrPlan() {
-  // An older program's fetcher ends with its worker, but for one that is stopped.
-  for (const pid_t pid : left_behind_) kill(pid, SIGKILL);
   if (const auto started = Start(/*takes_over=*/true); !started) {
     spdlog::error("{}: {}", mountpoint_, started.error().message);
     start_at_ = Clock::now() + kPauseAfterFailure;
   }
+}
+
+void Workers::StartOf(Descriptor program) {
+  former_program_ = std::exchange(program_, std::move(program));
+  errors_only_.clear();
+  ends_.clear();
+  last_end_.clear();
+  fetcher_.Renew();
+  StartOrPlan();
+}
+
+void Workers::GoBack() {
+  program_ = std::move(former_program_);
+  start_at_.reset();
+  fetcher_.Renew();
 }
 
 std::string Workers::Replace() {
@@ -278,7 +292,8 @@ std::string Workers::Replace() {
   ends_.push_back(now);
   if (last_end_.empty()) last_end_ = "ended";
   if (!errors_only_.empty()) {
-    start_at_ = now + kPauseAfterFailure;  // even that one has ended
+    // Even the caretaker has ended, so a worker is tried again.
+    start_at_ = now + kPauseAfterFailure;
   } else if (ends_.size() > kMaxEnds) {
     errors_only_ = fmt::format("errors only: {} workers ended within a minute, the last one {}",
                                ends_.size(), last_end_);
@@ -291,6 +306,19 @@ std::string Workers::Replace() {
   return line;
 }
 
+void Workers::CheckVersions() {
+  const auto version = fetcher_.version();
+  if (!version || !fetch_version_ || *version == *fetch_version_) return;
+  spdlog::error(
+      "{}: worker and fetcher have different versions of their channel, {} and {}; both are "
+      "replaced by copies of their keeper's process",
+      mountpoint_, *fetch_version_, *version);
+  program_.reset();
+  fetcher_.End();
+  fetch_version_.reset();
+  Kill();
+}
+
 void Workers::LogAlarm() {
   if (const auto news = heartbeat_.News()) spdlog::warn("{}: the worker is {}", mountpoint_, *news);
 }
@@ -298,6 +326,7 @@ void Workers::LogAlarm() {
 void Workers::Attend() {
   log_.Take(Clock::now());
   fetcher_.Attend();
+  CheckVersions();
   heartbeat_.OnTick(Clock::now());
   LogAlarm();
   if (start_at_ && !channel_ && Clock::now() >= *start_at_) StartOrPlan();

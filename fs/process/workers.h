@@ -1,6 +1,6 @@
-// The processes that answer the kernel for a mount, one after the other, as their keeper sees them:
-// starts the next one, and notices when one has ended or cannot end. After more than five ends in a
-// minute a caretaker answers (fs/fuse/caretaker.h), with errors.
+// Workers: the keeper's handle of the workers, the processes that answer the kernel for a mount,
+// one after the other. Starts the next worker when one has ended or cannot end. If more than five
+// workers end within a minute, a caretaker answers with errors (fs/fuse/caretaker.h).
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "fs/mount/channel.h"
-#include "fs/mount/hand_over.h"
+#include "fs/mount/start_message.h"
 #include "fs/options/options.h"
+#include "fs/process/beginning.h"
 #include "fs/process/heartbeat.h"
 #include "fs/process/store_fetcher.h"
 #include "fs/process/worker_log.h"
@@ -28,8 +29,8 @@ class Workers {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `config`: the words of the configuration file that are in force. `in_child` closes in a new
-  /// child what only the keeper may have.
+  /// `config`: the current settings of the configuration file. `in_child` is called in a new child,
+  /// and closes the descriptors that only the keeper may have.
   Workers(const MountOptions& options, const std::vector<std::string>& config,
           const std::string& mountpoint, std::function<void()> in_child)
       : options_(options),
@@ -37,132 +38,147 @@ class Workers {
         mountpoint_(mountpoint),
         in_child_(std::move(in_child)) {}
 
-  /// What workers run (worker_start.h). Without it they are forked, and run on in the keeper's
-  /// program.
+  /// Sets the program that workers execute (worker_start.h). If it is empty, workers are forked
+  /// copies of the keeper.
   void set_program(Descriptor program) { program_ = std::move(program); }
-  /// Goes on with those that another program hands over. Its descriptors must have been checked.
-  void TakeOver(const HandOver& state);
-  /// Writes down what the next program needs of them.
-  void HandOverTo(HandOver& state) const;
-  /// Before anything else, where workers can take over from each other.
+  /// Adds the parts of the start message that the trial of a newer program needs.
+  void AddTo(StartMessage& state) const;
+  /// Makes the journal of ids, with which workers can take over from each other. Call before any
+  /// other function.
   [[nodiscard]] Result<void> MakeJournal();
-  /// Before the first worker, where the store is behind a network; else without effect.
+  /// Saves the ids for the next mount, if the option ids names a file. Call when no more workers
+  /// will be started.
+  void SaveIds();
+  /// Starts the fetcher of a store behind a network; does nothing for other stores. Call before the
+  /// first worker starts.
   [[nodiscard]] Result<void> StartFetcher() { return fetcher_.Start(); }
-  /// For poll(): readable once the fetcher has ended; -1 if there is none.
+  /// A descriptor for poll() that is readable once the fetcher has ended; -1 if none runs.
   [[nodiscard]] int fetcher_fd() const { return fetcher_.fd(); }
 
-  // --- The one there is --------------------------------------------------------------------------
+  // --- The current worker ------------------------------------------------------------------------
 
-  /// `takes_over`: from another one.
+  /// Starts a worker. `takes_over`: an earlier worker has served the mount.
   [[nodiscard]] Result<void> Start(bool takes_over);
-  /// Whether there is one, or there was and its end was not yet taken note of (Reap).
+  /// Whether a worker exists, or has ended without being reaped (TryReap).
   [[nodiscard]] bool is_there() const { return channel_.has_value(); }
   [[nodiscard]] const Channel& channel() const { return *channel_; }
-  /// Without effect while there is none.
+  /// Sends a message to the worker. False if no worker exists, or the message cannot be sent.
   bool Tell(const Message& message) const { return channel_ && channel_->Send(message); }
   void Kill();
-  /// Whether it was killed, and a thread of it has not yet ended.
+  /// Whether the worker's main thread has ended while the process still exists, as after SIGKILL.
   [[nodiscard]] bool IsDying() const;
-  /// Whether it serves nobody any more: it was killed, or it crashed and the kernel waits for all
-  /// of its threads, or writes its core.
+  /// Whether the worker can no longer serve: it was killed, or it crashed and the kernel waits for
+  /// all of its threads or writes its core.
   [[nodiscard]] bool IsPastServing() const;
-  /// For poll(); -1 if nothing can be received.
+  /// The channel of the worker, for poll(); -1 if nothing can be received.
   [[nodiscard]] int fd() const { return channel_ && !cut_off_at_ ? channel_->fd() : -1; }
-  /// Likewise, of its log, which Attend() takes.
+  /// The pipe of the worker's log, for poll(); Attend() reads it.
   [[nodiscard]] int log_fd() const { return log_.fd(); }
-  /// Its next message, when fd() is readable. nullopt for a heartbeat, and if it was cut off: at
-  /// the end of the channel it has kEndLimit to end by itself; after a message that it may not send
-  /// it is killed at once.
+  /// Returns the worker's next message; call when fd() is readable. nullopt for a heartbeat, and if
+  /// the worker was cut off. After the end of its channel a worker has kEndLimit to end by itself;
+  /// after a message that it may not send it is killed at once.
   std::optional<Message> Receive();
-  /// What is wrong with it by its heartbeat; "" if nothing is.
+  /// The worker's version; "" before its first message.
+  [[nodiscard]] const std::string& version() const { return version_; }
+  /// The problem that the worker's heartbeat shows; "" for none.
   [[nodiscard]] std::string Alarm() const { return heartbeat_.Alarm(); }
-  /// It has opened the store, whose root it passes.
+  /// Sets the root of the store, which a worker passes after opening the store.
   void set_source(Descriptor source) { source_ = std::move(source); }
 
-  // --- Its end -----------------------------------------------------------------------------------
+  // --- The end of a worker -----------------------------------------------------------------------
 
   struct End {
     bool by_signal = false;
-    int number = 0;  // of the signal, or the exit code
+    int number = 0;  // the signal, or the exit code
   };
-  /// Whether its channel has ended, or it sent what it may not send (Receive).
+  /// Whether the worker's channel has ended, or the worker sent a message that it may not send; see
+  /// Receive().
   [[nodiscard]] bool is_cut_off() const { return cut_off_at_.has_value(); }
-  /// Whether it was cut off less than kEndLimit ago.
+  /// Whether the worker was cut off less than kEndLimit ago.
   [[nodiscard]] bool ends_soon() const {
     return cut_off_at_ && Clock::now() - *cut_off_at_ < kEndLimit;
   }
-  /// How the worker that was cut off has ended; nullopt if it has not, or none was. Never waits.
+  /// How the worker that was cut off has ended; nullopt if it still runs, or none was cut off.
+  /// Never waits.
   std::optional<End> TryReap();
-  /// Waits no longer for it, which cannot end.
+  /// Abandons a worker that cannot be reaped.
   void LeaveBehind();
-  /// To be called about once a second: kills the one there is if its program says nothing for
-  /// kBeginTicks such calls. True if it cannot end, and was left behind.
+  /// Kills the worker or the fetcher if its program has not reported within ten seconds. True if
+  /// the worker cannot end and was abandoned. Call once a second.
   [[nodiscard]] bool WatchBegin();
-  /// Starts a worker that is forked, and runs no other program, in place of one that has ended
-  /// before its program said that it runs. False if there is no such one.
+  /// Forks a worker without executing a program, in place of a worker that ended before its program
+  /// reported that it runs. False if no worker ended in this way, or the fork fails.
   [[nodiscard]] bool StartForked();
-  /// Those that were left behind and can end by now, do.
+  /// Reaps the abandoned workers that have ended since.
   void ReapLeftBehind();
   [[nodiscard]] bool has_left_behind() const { return !left_behind_.empty(); }
-  /// How the last one ended: "was ended by signal 9"; "" if as it should.
+  /// How the last worker ended: "was ended by signal 9"; "" after a normal end.
   [[nodiscard]] const std::string& last_end() const { return last_end_; }
-  /// Whether one was ended by SIGKILL just now, and not by Kill(): a service manager that ends
-  /// everything because the kernel killed the worker does so by then.
+  /// Whether a worker was ended by SIGKILL in the last seconds, but not by Kill(). If the kernel
+  /// kills a worker and a service manager then ends the whole service, it does so within that time.
   [[nodiscard]] bool WasJustKilled() const;
   void NoteKill() { last_end_ = "was killed"; }
-  /// It could not take over.
+  /// Records that a worker could not take over, and schedules the next one.
   void NoteFailure(std::string_view reason);
 
-  // --- The next one ------------------------------------------------------------------------------
+  // --- The next worker ---------------------------------------------------------------------------
 
-  /// Starts the one that takes over from one that has ended, or plans to. Returns a line about it.
+  /// Makes `program` the program of workers and their fetcher. Starts its first worker, or
+  /// schedules it, after a worker that was asked to end. Also replaces a caretaker.
+  void StartOf(Descriptor program);
+  /// Keeps the new program, after one of its workers has served.
+  void Keep() { former_program_.reset(); }
+  /// Returns to the former program for the next workers.
+  void GoBack();
+  /// Starts a worker to replace one that has ended, or schedules its start. Returns a message for
+  /// the log.
   std::string Replace();
-  /// Starts one in place of one that was asked to end, or plans to.
-  void StartOrPlan();
-  /// To be called at least once a second: starts the one that was planned if it is time, and
-  /// another fetcher if one has ended. Looks after the heartbeat and the log.
+  /// Starts a scheduled worker when its time has come, and another fetcher if one has ended.
+  /// Handles the heartbeat and the log. Call at least once a second.
   void Attend();
   [[nodiscard]] bool is_planned() const { return start_at_.has_value(); }
   void CancelPlan() { start_at_.reset(); }
-  /// Why a caretaker answers from now on; "": it does not.
+  /// The reason why a caretaker answers requests in place of workers; "" while workers answer.
   [[nodiscard]] const std::string& errors_only() const { return errors_only_; }
 
  private:
   static constexpr auto kEndLimit = std::chrono::seconds(1);
-  // A program on a slow disk or server takes its time.
-  static constexpr int kBeginTicks = 10;
-  // How long a killed one may take.
-  static constexpr int kReapTicks = 2;
 
   [[nodiscard]] Result<void> Start(bool takes_over, bool executes);
   [[noreturn]] void RunChild(WorkerStart start, bool executes);
-  // A worker reports kStarted, kOpened, then kReady, and kFailed at any time, each once; beats from
-  // kReady on.
+  // Whether the worker may send a message of this kind now. A worker sends kStarted, kOpened and
+  // kReady in this order, and kFailed at any time, each once; heartbeats from kReady on.
   bool Expects(Message::Kind kind);
+  void StartOrPlan();
   void LogAlarm();
+  // Replaces worker and fetcher if they run different versions of their channel, which happens if
+  // one of them is a copy of the keeper's process.
+  void CheckVersions();
 
   const MountOptions& options_;
   const std::vector<std::string>& config_;
   const std::string& mountpoint_;
   Descriptor program_;
-  StoreFetcher fetcher_{options_};
+  Descriptor former_program_;  // set until Keep()
+  StoreFetcher fetcher_{options_, config_, program_};
   const std::function<void()> in_child_;
   std::optional<Channel> channel_;
-  pid_t pid_ = -1;                             // -1: there is none
-  Descriptor ids_;                             // of the IdJournal
-  Descriptor source_;                          // WorkerStart::source
-  std::string last_end_;                       //
-  std::deque<Clock::time_point> ends_;         // in the last kEndsPeriod
-  std::optional<Clock::time_point> start_at_;  // the next one, while there is none
+  pid_t pid_ = -1;                      // -1 if no worker runs
+  Descriptor ids_;                      // the file of the IdJournal
+  Descriptor ids_file_;                 // the file of the IdFile, if the option names one
+  Descriptor source_;                   // see WorkerStart::source
+  std::string last_end_;                // see last_end()
+  std::deque<Clock::time_point> ends_;  // the times at which workers ended in the last kEndsPeriod
+  std::optional<Clock::time_point> start_at_;  // when to start the next worker, while none exists
   std::string errors_only_;
   std::optional<Clock::time_point> cut_off_at_;
-  std::vector<Message::Kind> received_;         // from the one there is
-  bool takes_over_ = false;                     // the one there is, or was
-  bool executes_ = false;                       // likewise: a program of its own
-  int ticks_ = 0;                               // in which its program has said nothing
-  bool began_ = true;                           // the last one, before it ended
-  bool killed_here_ = false;                    // by Kill()
-  std::optional<Clock::time_point> killed_at_;  // a worker, last, by others
+  std::vector<Message::Kind> received_;         // the messages received from the current worker
+  std::string version_;                         // the version of the current worker
+  std::optional<uint64_t> fetch_version_;       // the FetchChannel::kVersion of the current worker
+  bool takes_over_ = false;                     // whether the current or last worker took over
+  Beginning beginning_{mountpoint_, "worker"};  // for the current or last worker
+  bool killed_here_ = false;                    // the current worker was killed by Kill()
+  std::optional<Clock::time_point> killed_at_;  // when a worker was last killed by others
   std::vector<pid_t> left_behind_;
   Heartbeat heartbeat_;
   WorkerLog log_{mountpoint_};

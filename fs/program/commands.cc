@@ -36,12 +36,21 @@ std::string PidColumn(const MountAnswer& answer) {
   return answer.pid ? std::to_string(*answer.pid) : "-";
 }
 
+// The version of the worker, and also that of the keeper if they differ.
+std::string VersionColumn(const MountAnswer& answer) {
+  const std::string version = OneLine(answer.Option("version"));
+  const std::string keeper = OneLine(answer.Option("keeper version"));
+  if (version.empty()) return "-";
+  return keeper.empty() || keeper == version ? version
+                                             : fmt::format("{} (keeper {})", version, keeper);
+}
+
 int FailWith(std::string_view message) {
   PrintError(message);
   return kExitMountFailed;
 }
 
-// The zarrfs mount on top at a folder; its path may go through symbolic links.
+// Finds the topmost zarrfs mount at a folder, whose path may contain symbolic links.
 Result<Mounted> FindOurs(const std::string& mountpoint) {
   std::string path = AbsolutePath(mountpoint);
   auto mounted = FindMount(path);
@@ -52,7 +61,7 @@ Result<Mounted> FindOurs(const std::string& mountpoint) {
     mounted = FindMount(path);
   }
   if (!mounted) {
-    return Fail(ErrorCode::kNotFound, "{} is not mounted (zarrfs --list shows what is)", path);
+    return Fail(ErrorCode::kNotFound, "{} is not mounted (zarrfs --list shows the mounts)", path);
   }
   if (mounted->type != kMountType) {
     return Fail(ErrorCode::kInvalidArgument, "{} is a mount of {}, not of zarrfs", path,
@@ -61,8 +70,8 @@ Result<Mounted> FindOurs(const std::string& mountpoint) {
   return *std::move(mounted);
 }
 
-// Whether the pid in .zarrfs/options is that of the mount. It may belong to another container or
-// machine, and users control what their mounts say.
+// Whether the process with the pid in .zarrfs/options is the keeper of the mount. The pid may come
+// from another container or machine, and users control the files in their mounts.
 bool IsKeeperOf(const Mounted& mounted, pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   bool is_zarrfs = false;
@@ -73,7 +82,8 @@ bool IsKeeperOf(const Mounted& mounted, pid_t pid) {
   return false;
 }
 
-// The worker's problem according to its keeper; "" if there is none, or this user may not ask.
+// The worker's problem according to its keeper; "" if the worker has none, or this user may not
+// query the keeper.
 std::string AlarmOf(const Mounted& mounted, const MountAnswer& answer) {
   if (mounted.user != geteuid() && geteuid() != 0) return "";
   const std::vector<pid_t> keepers =
@@ -85,7 +95,7 @@ std::string AlarmOf(const Mounted& mounted, const MountAnswer& answer) {
   return "";
 }
 
-// The flags that a remount may change; the others are fixed for every mount.
+// Sets the flags that a remount may change. The others are the same for every mount.
 Result<void> SetFlags(const Mounted& mounted, const MountOptions& options) {
   const std::vector<std::string> now = SplitOptions(mounted.options);
   unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV;
@@ -117,7 +127,7 @@ Result<void> Upgraded(const Mounted& mounted, const MountAnswer& answer, bool ve
     return Fail(ErrorCode::kPermissionDenied,
                 "{} was mounted by another user: only that user and root can upgrade it", path);
   }
-  if (answer.Option("hand_over").empty() || !answer.pid || !IsKeeperOf(mounted, *answer.pid)) {
+  if (answer.Option("start_format").empty() || !answer.pid || !IsKeeperOf(mounted, *answer.pid)) {
     return Fail(ErrorCode::kUnsupported,
                 "{} cannot be upgraded (the zarrfs that serves it is too old, uses io_uring, or "
                 "runs in a container): unmount it and mount it again",
@@ -129,14 +139,14 @@ Result<void> Upgraded(const Mounted& mounted, const MountAnswer& answer, bool ve
                 asked.error().message);
   }
   if (verbose) {
-    fmt::print("zarrfs: {} is served by zarrfs {} now, before by {}\n", path, ZARRFS_VERSION,
+    fmt::print("zarrfs: {} is now served by zarrfs {} instead of {}\n", path, ZARRFS_VERSION,
                before);
-    std::fflush(stdout);  // AskMount() forks: do not copy buffered output
+    std::fflush(stdout);  // AskMount() forks, and the child must not print buffered output again
   }
   return {};
 }
 
-// Why the mount cannot be changed to `options`; success if it is a mount of the same store.
+// Fails if the mount shows another store than `options`.
 Result<void> CheckSameStore(const Mounted& mounted, const MountOptions& options) {
   std::error_code error;
   const Source source(mounted.source);
@@ -156,7 +166,11 @@ Result<void> CheckSameStore(const Mounted& mounted, const MountOptions& options)
 int ListMounts() {
   const std::vector<Mounted> mounts = ZarrfsMounts();
   size_t width = 0;
-  for (const Mounted& mounted : mounts) width = std::max(width, OneLine(mounted.path).size());
+  size_t source_width = 0;
+  for (const Mounted& mounted : mounts) {
+    width = std::max(width, OneLine(mounted.path).size());
+    source_width = std::max(source_width, OneLine(mounted.source).size());
+  }
   std::vector<std::string> dead;
   std::vector<std::string> alarms;
   std::vector<std::string> without_store;
@@ -164,17 +178,18 @@ int ListMounts() {
   std::vector<std::string> others;
   for (const Mounted& mounted : mounts) {
     const MountAnswer answer = AskMount(mounted);
-    fmt::print("{:>7} {:<{}} {}\n", PidColumn(answer), OneLine(mounted.path), width,
-               OneLine(mounted.source));
-    std::fflush(stdout);  // AskMount() forks: do not copy buffered output
+    fmt::print("{:>7} {:<{}} {:<{}} {}\n", PidColumn(answer), OneLine(mounted.path), width,
+               OneLine(mounted.source), source_width, VersionColumn(answer));
+    std::fflush(stdout);  // AskMount() forks, and the child must not print buffered output again
     if (answer.state == MountState::kDead) dead.push_back(mounted.path);
     if (const std::string alarm = AlarmOf(mounted, answer); !alarm.empty()) {
       alarms.push_back(fmt::format("{}: the worker is {}", mounted.path, alarm));
     }
     if (const std::string version = answer.Option("version");
         !version.empty() && version != ZARRFS_VERSION) {
-      others.push_back(fmt::format("{} is served by zarrfs {}, this is {}: zarrfs --upgrade {}",
-                                   mounted.path, version, ZARRFS_VERSION, mounted.path));
+      others.push_back(
+          fmt::format("{} is served by zarrfs {}, but this is {}: run zarrfs --upgrade {}",
+                      mounted.path, version, ZARRFS_VERSION, mounted.path));
     }
     if (const std::string store = answer.Option("store"); !store.empty() && store != "there") {
       without_store.push_back(fmt::format("{}: the store is {}", mounted.path, store));
@@ -203,13 +218,13 @@ int UnmountCommand(const std::string& mountpoint) {
   const std::string& path = mounted->path;
   auto unmounted = Unmount(path, /*detach=*/false);
   if (!unmounted) {
-    // A mount that returns only errors is unmounted even if it is in use.
+    // A mount that only returns errors is detached even if it is in use.
     const MountAnswer answer = AskMount(*mounted);
     if (answer.state == MountState::kDead || !answer.Option("serves").empty()) {
       unmounted = Unmount(path, /*detach=*/true);
     }
   }
-  // A mount that replaced a dead one may have covered it.
+  // The mount may have covered a dead mount that it replaced, which is now on top.
   if (unmounted) unmounted = ClearDeadMounts(path);
   if (unmounted) return kExitDone;
   if (geteuid() != 0 && mounted->user != geteuid()) {
@@ -236,12 +251,12 @@ int CheckCommand(MountOptions options) {
     return FailWith(same.error().message);
   }
   if (const auto opened = TryOpening(options); !opened) return FailWith(opened.error().message);
-  // The current mount matters to a reload of its settings.
+  // If the mount does not answer, its settings are unknown, so they are not compared.
   if (answer.state != MountState::kAnswers) return kExitDone;
   const bool by_root = mounted->user == 0;
   if (const auto changed = ChangedWords(options, answer.Option("options"), by_root);
       !changed.empty()) {
-    PrintError(fmt::format("{} has to be unmounted and mounted again for {}", mounted->path,
+    PrintError(fmt::format("{} must be unmounted and mounted again to change {}", mounted->path,
                            fmt::join(changed, ",")));
   }
   return kExitDone;
@@ -284,13 +299,13 @@ int RemountCommand(const MountOptions& options) {
   if (const auto changed =
           ChangedWords(options, answer.Option("options"), /*by_root=*/mounted->user == 0);
       !changed.empty()) {
-    return FailWith(fmt::format("{} has to be unmounted and mounted again for {}", path,
+    return FailWith(fmt::format("{} must be unmounted and mounted again to change {}", path,
                                 fmt::join(changed, ",")));
   }
   if (options.fake) return kExitDone;
   if (const auto set = SetFlags(*mounted, options); !set) return FailWith(set.error().message);
   if (!answer.pid || !IsKeeperOf(*mounted, *answer.pid)) return kExitDone;
-  // Both branches reread the configuration file.
+  // Whether or not live settings changed, the keeper rereads the configuration file.
   if (const std::string live = LiveSettings(options); !live.empty()) {
     const auto asked = AskToSet(*answer.pid, live);
     if (!asked) return FailWith(fmt::format("{}: {}: {}", path, live, asked.error().message));

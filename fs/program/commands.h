@@ -1,4 +1,4 @@
-// The commands of `zarrfs` besides mounting. Each returns the exit code.
+// The commands of `zarrfs` other than mounting. Each function returns the exit code.
 #pragma once
 
 #include <string>
@@ -7,26 +7,27 @@
 
 namespace zarrfs {
 
-/// `--list`: prints one line per mount, with the process that handles its signals.
+/// `--list`: prints one line per mount, with the process that handles the mount's signals.
 int ListMounts();
 
-/// `--unmount MNT`: unmounts a zarrfs mount (and no other kind); a dead one lazily.
+/// `--unmount MNT`: unmounts a zarrfs mount, but no other kind of mount. Detaches a dead mount.
 int UnmountCommand(const std::string& mountpoint);
 
-/// `--check`: whether the store could be mounted there with `options`, or the settings of the mount
-/// there be reloaded; lists the settings that would need a new mount. Changes nothing.
+/// `--check`: checks whether the store could be mounted with `options`. If it is already mounted
+/// there, checks whether the settings of that mount could be reloaded, and prints the settings that
+/// would need a new mount. Changes nothing.
 int CheckCommand(MountOptions options);
 
-/// `--upgrade MNT`: makes this program serve a mount from now on (fs/process/upgrade.h); `verbose`:
-/// prints what was done.
+/// `--upgrade MNT`: makes this program serve an existing mount (fs/process/upgrade.h). `verbose`:
+/// prints the old and new versions.
 int UpgradeCommand(const std::string& mountpoint, bool verbose);
 
-/// `--upgrade --all`: upgrades all mounts except dead ones and, unless run by root, those of other
-/// users. Fails if one upgrade fails.
+/// `--upgrade --all`: upgrades all mounts, except dead mounts and, unless root runs the command,
+/// those of other users. Fails if one upgrade fails.
 int UpgradeAllCommand(bool verbose);
 
-/// `-o remount`: applies the options that can change while mounted (noexec, noatime, those in the
-/// configuration file) and refuses others by name.
+/// `-o remount`: applies the options that can change while the store is mounted (noexec, noatime,
+/// and live settings) and refuses others by name.
 int RemountCommand(const MountOptions& options);
 
 }  // namespace zarrfs

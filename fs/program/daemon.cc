@@ -29,7 +29,8 @@ namespace zarrfs {
 
 namespace {
 
-// Waits for the keeper's report of the start, prints the line of a failure and returns the code.
+// Waits for the keeper's report of the start, prints the error if it failed, and returns the exit
+// code.
 int AwaitReport(const Channel& channel, pid_t keeper) {
   if (const auto report = channel.Receive()) {
     if (report->kind == Message::Kind::kFailed) PrintError(report->text);
@@ -38,8 +39,9 @@ int AwaitReport(const Channel& channel, pid_t keeper) {
   int status = 0;
   TEMP_FAILURE_RETRY(waitpid(keeper, &status, 0));
   PrintError(WIFSIGNALED(status)
-                 ? fmt::format("ended by signal {} before the mount was ready", WTERMSIG(status))
-                 : "ended before the mount was ready");
+                 ? fmt::format("the keeper was ended by signal {} before the mount was ready",
+                               WTERMSIG(status))
+                 : "the keeper ended before the mount was ready");
   return kExitSystem;
 }
 
@@ -48,7 +50,8 @@ int FailWith(int code, std::string_view line) {
   return code;
 }
 
-// What was mounted, and at a terminal what to do next.
+// The message after a successful mount: what was mounted; at a terminal also the views and how to
+// unmount.
 std::string SuccessText(const MountOptions& options, bool at_terminal) {
   const std::string where = Visible(options.mountpoint);
   std::string text =
@@ -66,13 +69,14 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
   return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
 }
 
-// How late a mount sees changes that its store does not report, and why.
+// Prints how late the mount notices changes that its store does not report, and why.
 void PrintDelay(const std::string& mountpoint) {
   const auto mounted = FindMount(mountpoint);
   const std::string reason = mounted ? AskMount(*mounted).Option("not watched") : "";
   if (reason.empty()) return;
-  fmt::print("zarrfs: changes are seen within a minute, as the store reports none: {}\n",
-             Visible(reason));
+  fmt::print(
+      "zarrfs: changes are noticed within a minute, because the store does not report them: {}\n",
+      Visible(reason));
 }
 
 // The number in "/dev/fd/63" or "/proc/self/fd/63"; -1 for any other path.
@@ -87,14 +91,16 @@ int DescriptorIn(std::string_view path) {
   return -1;
 }
 
-// Closes the caller's open descriptors, such as a script's lock or the end of a pipe that somebody
-// waits for, except those named by the options.
+// Closes the open descriptors that the program inherited, except those that the options name.
+// Otherwise, a mount could hold a script's lock, or the end of a pipe whose reader waits for the
+// script.
 void CloseInherited(const MountOptions& options) {
   std::set<int> named;
   for (const std::string_view path :
        {std::string_view(options.source.text()), std::string_view(options.mountpoint),
         std::string_view(options.remote.headers_file), std::string_view(options.remote.query_file),
-        std::string_view(options.remote.list_file), std::string_view(options.remote.disk_cache)}) {
+        std::string_view(options.remote.list_file), std::string_view(options.remote.disk_cache),
+        std::string_view(options.ids)}) {
     named.insert(DescriptorIn(path));
   }
   unsigned next = STDERR_FILENO + 1;
@@ -119,7 +125,7 @@ int RunDaemon(MountOptions options) {
   auto mountpoint = CheckMount(options);
   if (!mountpoint) {
     const std::string& reason = mountpoint.error().message;
-    // `systemctl status` shows it until the service is restarted.
+    // `systemctl status` shows the reason until the service is restarted.
     ServiceManager(options.foreground).ShowStatus(reason);
     return FailWith(kExitMountFailed, reason);
   }
@@ -142,11 +148,13 @@ int RunDaemon(MountOptions options) {
   if (options.foreground) return RunKeeper(options, *mountpoint, Channel(), std::move(program));
 
   auto channel = Channel::MakePair();
-  if (!channel) return FailWith(kExitSystem, fmt::format("no pipe: {}", ErrnoText(errno)));
+  if (!channel)
+    return FailWith(kExitSystem, fmt::format("cannot create a socket pair: {}", ErrnoText(errno)));
   auto& [report, keepers_end] = *channel;
   std::fflush(nullptr);
   const pid_t pid = fork();
-  if (pid < 0) return FailWith(kExitSystem, fmt::format("no process: {}", ErrnoText(errno)));
+  if (pid < 0)
+    return FailWith(kExitSystem, fmt::format("cannot fork the keeper: {}", ErrnoText(errno)));
   if (pid == 0) {
     report.Close();
     const int code = RunKeeper(options, *mountpoint, std::move(keepers_end), std::move(program));

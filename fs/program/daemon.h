@@ -1,7 +1,7 @@
-// A mount, from the checked command line to the exit status, in three processes:
+// A mount, from the checked command line to the exit code, in three processes:
 //
-//   caller   checks what a mount needs, waits for the report and exits with its code. In the
-//            foreground it becomes the keeper
+//   caller   checks the requirements of a mount, waits for the keeper's report and exits with its
+//            code; in the foreground the caller becomes the keeper
 //   keeper   mounts, handles signals, unmounts (fs/process/keeper.h)
 //   worker   opens the store and answers the kernel (fs/process/worker.h)
 #pragma once
@@ -10,9 +10,9 @@
 
 namespace zarrfs {
 
-/// Mounts and serves. Returns the exit code in the process that the user waits for: when the mount
-/// answers, or when it has failed with one line on stderr; with `foreground`, when the mount has
-/// ended. The process must not have threads yet.
+/// Mounts and serves a store. Returns the exit code in the process that the user waits for: when
+/// the mount answers requests, or after a failed start, whose error is one line on stderr; with
+/// `foreground`, when the mount has ended. The process must not have threads yet.
 int RunDaemon(MountOptions options);
 
 }  // namespace zarrfs

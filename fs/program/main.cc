@@ -6,6 +6,7 @@
 #include "fs/options/command_line.h"
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
+#include "fs/process/fetcher_start.h"
 #include "fs/process/upgrade.h"
 #include "fs/process/worker_start.h"
 #include "fs/program/commands.h"
@@ -13,7 +14,8 @@
 #include "zarrcore/os/descriptor.h"
 
 int main(int argc, char** argv) {
-  // If stdin to stderr are closed at the start, no file of ours may take their place.
+  // If stdin, stdout or stderr is closed at the start, opens /dev/null in its place, so no other
+  // file gets its number.
   for (;;) {
     zarrfs::Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
     if (!null || null.get() > STDERR_FILENO) break;
@@ -21,7 +23,8 @@ int main(int argc, char** argv) {
   }
 
   if (const auto code = zarrfs::RunAsWorker(argc, argv)) return *code;
-  if (const auto code = zarrfs::RunAsNextProgram(argc, argv)) return *code;
+  if (const auto code = zarrfs::RunAsFetcher(argc, argv)) return *code;
+  if (const auto code = zarrfs::RunAsTrial(argc, argv)) return *code;
   auto line = zarrfs::ParseCommandLine(argc, argv);
   if (!line) {
     zarrfs::PrintError(line.error().message);

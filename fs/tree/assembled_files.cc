@@ -16,10 +16,10 @@
 namespace zarrfs {
 namespace {
 
-// Milliseconds to wait for the report of a step.
+// The maximum number of one-millisecond waits for the report of a step.
 constexpr int kMaxWaits = 1000;
 
-// Differs from numbers of other processes.
+// The first version number. It differs from the numbers of other processes.
 uint64_t FirstNumber() {
   std::random_device random;
   return uint64_t{random()} << 32;
@@ -29,7 +29,8 @@ tl::unexpected<Error> Changed(std::string_view path) {
   return Fail(ErrorCode::kStale, "{}: changed since the file was opened", path);
 }
 
-// Faulting in each page of a large buffer would take a good part of decoding time.
+// Uses huge pages, because faulting in each page of a large buffer would take a large part of the
+// decoding time.
 Bytes MakeBytes(size_t size) {
   Bytes bytes;
   bytes.reserve(size);
@@ -51,14 +52,15 @@ bool IsWatched(const Store& store) { return Moment::Now(store).validity().is_kno
 struct AssembledFiles::State {
   std::string path;
   uint64_t number = 0;
-  uint64_t since = 0;  // versions from this number on differ only by expiry
+  uint64_t since = 0;  // versions from this number on differ only because names have expired
   Digest digest;
-  std::vector<uint64_t> changes;        // of each array
-  int64_t made_ns = 0;                  // wall clock, before any source was asked
-  std::atomic<int64_t> read_ns = 0;     // when chunks were first read; 0: none was
-  std::atomic<bool> is_polled = false;  // a change of a source may go unreported
-  std::atomic<uint64_t> counted = 0;    // when `changes` were last compared
-  std::atomic<uint64_t> step = 0;       // the latest change_count() known not to concern it
+  std::vector<uint64_t> changes;        // the number of changes of each array
+  int64_t made_ns = 0;                  // the wall clock time before the first request to a source
+  std::atomic<int64_t> read_ns = 0;     // when chunks were first read; 0 if no chunk was read yet
+  std::atomic<bool> is_polled = false;  // changes of a source may not be reported
+  std::atomic<uint64_t> counted = 0;    // the value of counted_ when `changes` were last compared
+  // The latest change_count() at which the file is known to be unaffected.
+  std::atomic<uint64_t> step = 0;
 };
 
 AssembledFiles::AssembledFiles(Nodes& nodes, const Timeouts& timeouts, const TreeOptions& options)
@@ -79,7 +81,7 @@ uint64_t AssembledFiles::ChangesAt(std::string_view path) const {
 Result<std::vector<uint64_t>> AssembledFiles::ChangesOf(const Assembled& file) {
   std::vector<uint64_t> changes;
   for (const NodePtr& array : file.arrays) {
-    // From now on their changes are counted.
+    // RecordOf() makes a record, in which the changes of the array are counted from then on.
     if (const auto record = nodes_.table().RecordOf(array->path); !record) return Fail(record);
     changes.push_back(ChangesAt(array->path));
   }
@@ -101,7 +103,7 @@ Result<AssembledFiles::Version> AssembledFiles::Current(const CurrentNode& node,
   const uint64_t counted = counted_;
   auto changes = ChangesOf(**file);
   if (!changes) return Fail(changes);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   StatePtr& state = states_[node.record->DocumentId(view, 0, 0)];
   const bool is_same =
       state != nullptr && state->digest == (*file)->digest && state->changes == *changes;
@@ -125,7 +127,7 @@ Result<AssembledFiles::Version> AssembledFiles::Get(const NodeRecord& record, si
                                                     uint64_t number) {
   StatePtr state;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = states_.find(record.DocumentId(view, 0, 0));
     if (found != states_.end()) state = found->second;
   }
@@ -148,15 +150,16 @@ Result<AssembledFiles::Version> AssembledFiles::Get(const NodeRecord& record, si
 
 bool AssembledFiles::IsNewer(State& state, int64_t ctime_ns) const {
   const int64_t now_ns = RealNowNs();
-  if (ctime_ns > now_ns) state.is_polled = true;  // set by another clock
+  if (ctime_ns > now_ns) state.is_polled = true;  // the time was set by another clock
   if (state.is_polled || immutable_ || nodes_.store().ChangesInSteps()) return false;
   int64_t since_ns = 0;
   const bool is_first = state.read_ns.compare_exchange_strong(since_ns, now_ns);
   if (is_first) since_ns = now_ns;
-  // File times lag behind the clock.
+  // Timestamps of files lag behind the clock.
   if (ctime_ns <= since_ns - nodes_.store().TimestampGranularityNs()) return false;
   if (!is_first) return true;
-  // It changed just before the first read. Later changes must look different.
+  // The source changed just before the first read. Waits until later changes have another
+  // timestamp.
   (void)WaitOutRacy(nodes_.store());
   state.read_ns = RealNowNs();
   return false;
@@ -169,7 +172,7 @@ tl::unexpected<Error> AssembledFiles::Stale(const State& state, const Node& arra
 
 void AssembledFiles::Observe(State& state, std::string_view key, Validity validity) {
   if (state.is_polled || validity.is_known()) return;
-  // A very recent change may be unreported although the object is watched.
+  // A very recent change may not be reported yet, even if the object is watched.
   if (nodes_.store().Watch(FolderOf(key)) == 0) state.is_polled = true;
 }
 
@@ -188,7 +191,8 @@ Result<void> AssembledFiles::CheckStored(const Version& version, const Node& arr
   const bool is_as_open =
       (file.mode & 0444 & ~object.mode) == 0 && (has_same_owner || (object.mode & 0444) == 0444);
   if (is_for_others_ && !is_as_open) {
-    return Fail(ErrorCode::kPermissionDenied, "{}: fewer people may read it than the file it is in",
+    return Fail(ErrorCode::kPermissionDenied,
+                "{}: its permissions admit fewer readers than those of the file assembled from it",
                 array.chunks->ObjectKey(found.outer));
   }
   return {};
@@ -202,7 +206,7 @@ Result<void> AssembledFiles::CheckMissing(const Version& version, const Node& ar
   const std::string key = array.chunks->ObjectKey(array.chunks->OuterOf(chunk));
   Observe(state, key, found.validity);
   if (state.is_polled) return {};
-  // It may have existed until a moment ago: ask the folder that contained it.
+  // The chunk may have existed until a moment ago, so checks the folder that contained its object.
   for (std::string_view folder = FolderOf(key);; folder = FolderOf(folder)) {
     const auto info = nodes_.store().Stat(folder);
     if (info && IsNewer(state, info->version.ctime_ns)) return Stale(state, array);
@@ -218,9 +222,10 @@ Result<void> AssembledFiles::CheckStep(const Version& version) {
   State& state = *version.state;
   const uint64_t now = store.change_count();
   if (state.step == now) return {};
-  // The changes of the step are reported right after it.
+  // The changes of a step are reported right after the step.
   for (int waits = 0; step_ < now; ++waits) {
-    if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "{}: a step is under way", state.path);
+    if (!MayWait())
+      return Fail(ErrorCode::kWouldBlock, "{}: the store is changing now", state.path);
     if (waits == kMaxWaits) return Changed(state.path);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -282,7 +287,8 @@ void AssembledFiles::OnChange(const Changes& changes) {
   }
   for (const std::string& key : changes.keys) {
     NodeRecord* const owner = nodes_.OwnerOf(key);
-    // Children of a group are nodes, which are counted themselves, and documents.
+    // Children of a group are either nodes, whose changes are counted in their own records, or
+    // documents.
     if (owner != nullptr && (owner->was_array || owner->path == key)) CountChange(*owner);
   }
   for (const std::string& folder : changes.folders) {

@@ -12,16 +12,16 @@
 namespace zarrfs {
 namespace {
 
-// READs of one reader come in nearly the order of their offsets.
+// The maximum distance by which READs of one sequential reader may arrive out of order.
 constexpr uint64_t kDisorder = 1u << 20;
-constexpr size_t kReaders = 8;  // maximum number of readers tracked
+constexpr size_t kReaders = 8;  // the maximum number of readers that are tracked
 
-// Bytes read in order before windows are made, or one in kRunPart of the bytes of a window if that
-// is more.
+// The number of bytes that must be read in order before windows are made. For large windows, one
+// part in kRunPart of their size.
 constexpr uint64_t kMinRun = 1u << 20;
 constexpr uint64_t kRunPart = 32;
 
-// Target size of a window of small chunks; smaller ones are useless.
+// The target size of windows of small chunks, and the size below which windows are useless.
 constexpr uint64_t kEnough = 4u << 20;
 constexpr uint64_t kMinWindow = 512u << 10;
 
@@ -36,7 +36,7 @@ SequentialReaders::Stream* SequentialReaders::Find(uint64_t reader) {
 
 SequentialReaders::Reader SequentialReaders::OnRead(uint64_t version, uint64_t offset,
                                                     uint64_t size) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = std::ranges::find_if(streams_, [&](const Stream& stream) {
     const uint64_t off = std::max(stream.end, offset) - std::min(stream.end, offset);
     return stream.version == version && off <= kDisorder;
@@ -57,7 +57,7 @@ SequentialReaders::Reader SequentialReaders::OnRead(uint64_t version, uint64_t o
 }
 
 SequentialReaders::State SequentialReaders::Begin(uint64_t reader, uint64_t offset) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Stream* const stream = Find(reader);
   if (stream == nullptr || offset < stream->passed) return State::kFailed;
   const auto [window, is_new] = stream->windows.try_emplace(offset, State::kUnderWay);
@@ -65,7 +65,7 @@ SequentialReaders::State SequentialReaders::Begin(uint64_t reader, uint64_t offs
 }
 
 void SequentialReaders::End(uint64_t reader, uint64_t offset, bool is_made) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Stream* const stream = Find(reader);
   if (stream == nullptr) return;
   const auto window = stream->windows.find(offset);
@@ -74,7 +74,7 @@ void SequentialReaders::End(uint64_t reader, uint64_t offset, bool is_made) {
 
 std::vector<uint64_t> SequentialReaders::Pass(uint64_t reader, uint64_t offset) {
   std::vector<uint64_t> made;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Stream* const stream = Find(reader);
   if (stream == nullptr) return made;
   stream->passed = std::max(stream->passed, offset);
@@ -88,7 +88,7 @@ std::vector<uint64_t> SequentialReaders::Pass(uint64_t reader, uint64_t offset) 
 
 AssembledReader::~AssembledReader() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_over_ = true;
     arrived_.notify_all();
   }
@@ -146,8 +146,8 @@ Result<std::shared_ptr<const Bytes>> AssembledReader::Get(const Version& version
                                                           const AssembledWindow& window) {
   if (auto kept = chunks_.Find(KeyOf(version, window))) return kept;
   if (reader.run < window.size / kRunPart) return nullptr;
-  // Otherwise most of the work might be wasted.
-  if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "this takes long");
+  // On a thread that may not wait, most of the work could be wasted.
+  if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "assembling a window takes long");
   switch (readers_.Begin(reader.id, window.offset)) {
     case SequentialReaders::State::kNew:
     case SequentialReaders::State::kUnderWay:
@@ -157,7 +157,8 @@ Result<std::shared_ptr<const Bytes>> AssembledReader::Get(const Version& version
   }
   if (2 * window.size > chunks_.capacity()) DropBefore(version, reader.id, window.offset);
   auto made = Make(version, reader.id, window);
-  if (!made) return nullptr;  // a reader of unreadable bytes gets the error
+  // If its bytes are unreadable, the reader of the window gets the error.
+  if (!made) return nullptr;
   return made;
 }
 
@@ -181,14 +182,14 @@ void AssembledReader::MakeNext(const Version& version, uint64_t reader,
   DropBefore(version, reader, window.offset);
   const auto next = is_fast_ ? WindowAt(version, window.end()) : std::nullopt;
   if (!next || window.size + next->size > chunks_.capacity()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (tasks_.size() >= kMaxTasks) return;
   if (readers_.Begin(reader, next->offset) != SequentialReaders::State::kNew) return;
   if (!thread_.joinable()) {
     try {
       thread_ = std::thread([this] { Work(); });
     } catch (const std::system_error&) {
-      // The reader of the window makes it.
+      // The reader of the window assembles it.
     }
   }
   tasks_.push_back([this, version, reader, next = *next] { (void)Make(version, reader, next); });
@@ -196,10 +197,10 @@ void AssembledReader::MakeNext(const Version& version, uint64_t reader,
 }
 
 void AssembledReader::Work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const GivenUpIf scope([this] { return is_over_.load(); });
   for (;;) {
-    arrived_.wait(lock, [&] { return is_over_ || !tasks_.empty(); });
+    arrived_.wait(lock, [&]() REQUIRES(mutex_) { return is_over_ || !tasks_.empty(); });
     if (is_over_) return;
     const auto task = std::move(tasks_.front());
     tasks_.pop_front();
@@ -208,7 +209,7 @@ void AssembledReader::Work() {
       const MemoryBudget::Work work(ProcessMemory());
       task();
     } catch (const std::bad_alloc&) {
-      // The reader of the window makes it.
+      // The reader of the window assembles it.
     }
     lock.lock();
   }

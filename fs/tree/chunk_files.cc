@@ -8,7 +8,7 @@
 namespace zarrfs {
 
 Validity ChunkFiles::validity() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (objects_ == nullptr || !indexes_are_valid_) return {};
   return objects_->validity() & prefix_.node.node->freshness.validity();
 }
@@ -25,7 +25,7 @@ Entry ChunkFiles::EntryOf(const ListedChunk& listed, Validity validity, ListingO
   } else if (what == ListingOf::kAttributes && ChunkReader::KnowsSize(part.encoding, *found)) {
     entry = entries_.Chunk(chunk, *found, validity);
   } else {
-    // Not read for a listing: the kernel asks for attributes when they are needed.
+    // A listing does not read the attributes; the kernel requests them when it needs them.
     const bool is_shard = range.chunks->layout().is_sharded();
     const uint32_t epoch = is_shard || what == ListingOf::kAttributes
                                ? range.ObserveEpoch(*found)
@@ -53,7 +53,7 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, ListingOf 
   };
   if (what == ListingOf::kNames && !layout.is_sharded() && part.fill_chunk == nullptr) {
     if (slot > 0) return true;
-    // It was listed, so it exists; its inode is the latest known one.
+    // The object was listed, so it exists. Its inode is the latest known one.
     const InnerIndex chunk{ToNumber(object)};
     const uint32_t epoch = range.epochs->Current(ToNumber(object));
     const NodeId inode = MakeId(range.PositionOf(prefix_.view, chunk), epoch);
@@ -80,10 +80,10 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, ListingOf 
 }
 
 Result<bool> ChunkFiles::ListStored(uint64_t from, ListingOf what, const AddEntry& add) {
-  // A listing advances, so a request that is only tried must not consume entries before it is
+  // A listing consumes its objects, so it must not be started by a request that may have to be
   // repeated.
   if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "the listing may take a while");
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint64_t per_object = prefix_.node.range->chunks->layout().inner_per_outer_count;
   const bool is_there = from == std::exchange(next_, std::nullopt);
   if (!is_there && from == 0) objects_->Restart();
@@ -115,13 +115,15 @@ Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add
     const auto has_room = ListStored(from, what, add);
     if (!has_room || !*has_room) return has_room;
   } else {
+    const MutexLock lock(mutex_);
     const uint64_t first = from / prefix_.node.range->chunks->layout().inner_per_outer_count;
     for (uint64_t object = std::max(first_, first); object < first_ + count_; ++object) {
       const auto has_room = ListObject(OuterIndex{object}, from, what, add);
       if (!has_room || !*has_room) return has_room;
     }
   }
-  // Chunks that vanished with their array were skipped as absent.
+  // The listing skipped chunks that vanished together with their array, so checks that the array
+  // still exists.
   if (const auto gone = nodes_.WhyGone(*prefix_.node.node)) return tl::unexpected(*gone);
   return true;
 }

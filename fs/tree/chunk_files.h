@@ -1,15 +1,15 @@
-// ChunkFiles: the chunk files in one folder of an array, as of the time it was opened.
+// ChunkFiles: the chunk files in one folder of an array, as of the time when the folder was opened.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "fs/tree/entries.h"
 #include "fs/tree/folder.h"
 #include "fs/tree/nodes.h"
 #include "zarrcore/array/chunk_cursor.h"
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs {
 
@@ -18,16 +18,17 @@ struct ChunkPrefix {
   CurrentNode node;
   size_t view = 0;
   ChunkCoordinates at{};
-  size_t level = 0;  // number of fixed coordinates
+  size_t level = 0;  // the number of fixed coordinates
 
   [[nodiscard]] std::span<const uint64_t> fixed() const { return {at.data(), level}; }
 };
 
-/// A position is a slot of a stored object, so a listing reads each index once.
+/// Lists chunk files. Positions are slots of stored objects, so a listing reads each shard index
+/// once.
 class ChunkFiles final : public FolderPart {
  public:
-  /// The chunks in `objects`, found during the listing. Null: all chunks of `count` stored objects
-  /// from `first` on, including missing ones.
+  /// Lists the chunks in `objects`, which are found during the listing. If `objects` is null, lists
+  /// all chunks of `count` stored objects from `first` on, including missing chunks.
   ChunkFiles(const Entries& entries, const Nodes& nodes, ChunkPrefix prefix,
              std::unique_ptr<StoredObjectsCursor> objects, uint64_t first = 0, uint64_t count = 0)
       : entries_(entries),
@@ -41,7 +42,8 @@ class ChunkFiles final : public FolderPart {
 
  private:
   Result<bool> ListStored(uint64_t from, ListingOf what, const AddEntry& add);
-  Result<bool> ListObject(OuterIndex object, uint64_t from, ListingOf what, const AddEntry& add);
+  Result<bool> ListObject(OuterIndex object, uint64_t from, ListingOf what, const AddEntry& add)
+      REQUIRES(mutex_);
   Entry EntryOf(const ListedChunk& chunk, Validity validity, ListingOf what) const;
 
   const Entries& entries_;
@@ -50,13 +52,14 @@ class ChunkFiles final : public FolderPart {
   const uint64_t first_;
   const uint64_t count_;
 
-  // Guards the members below, and is held while the store is asked: the kernel sends the READDIRs
-  // of a handle one after the other, but the answer to an interrupted one may still be running.
-  mutable std::mutex mutex_;
+  // Held during calls of the store. The kernel sends the READDIRs of a handle one after the other,
+  // but an interrupted one may still be running.
+  mutable Mutex mutex_;
   const std::unique_ptr<StoredObjectsCursor> objects_;  // null if all chunks have files
-  // The position of `objects_`, or the one after its last object; none after a failure.
-  std::optional<uint64_t> next_ = 0;
-  bool indexes_are_valid_ = true;  // all indexes read so far hold as long as the list of objects
+  // The position of `objects_`, or the position after its last object; nullopt after a failure.
+  std::optional<uint64_t> next_ GUARDED_BY(mutex_) = 0;
+  // The indexes read so far are as valid as the list of objects.
+  bool indexes_are_valid_ GUARDED_BY(mutex_) = true;
 };
 
 }  // namespace zarrfs

@@ -1,8 +1,9 @@
 #include "fs/tree/contents.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
+
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs {
 namespace {
@@ -13,7 +14,8 @@ ChunkFile ChunkFileOf(const ArrayRange& range, size_t view, InnerIndex chunk,
   return {*range.chunks, part.encoding, part.encoding_number, chunk, location};
 }
 
-// Whether an epoch matches the target's inode, which has its lower bits.
+// Returns a predicate that tells whether an epoch matches the target's inode, which has only the
+// lower bits of its epoch.
 auto IsEpochOf(const Target& target) {
   return [&target](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
 }
@@ -43,17 +45,30 @@ Result<ChunkLocation> Contents::Locate(const Target& target) const {
   }
   if (!found && found.error().code == ErrorCode::kWouldBlock) return Fail(found);
   const OuterIndex outer = chunks.OuterOf(target.chunk);
-  if (const auto fingerprint = range.epochs->FingerprintOf(ToNumber(outer), is_it)) {
-    const auto old =
-        superseded_.Get(chunks.id(), outer, *fingerprint, SupersededShards::Clock::now());
-    if (old != nullptr) {
-      auto before = chunks.LocateIn(old, target.chunk, sizes);
-      if (!before) return Fail(before);
-      if (*before) return std::move(**before);
-    }
+  const auto old = OpenEarlier(target, outer);
+  if (!old) return Fail(old);
+  if (*old != nullptr) {
+    auto before = chunks.LocateIn(*old, target.chunk, sizes);
+    if (!before) return Fail(before);
+    if (*before) return std::move(**before);
   }
   if (!found) return Fail(found);
   return Replaced(chunks.ObjectKey(outer));
+}
+
+Result<OpenShardPtr> Contents::OpenEarlier(const Target& target, OuterIndex outer) const {
+  const ChunkSource& chunks = *target.range->chunks;
+  const auto version = target.range->epochs->VersionOf(ToNumber(outer), target.epoch);
+  if (!version) return nullptr;
+  const auto now = SupersededShards::Clock::now();
+  if (auto kept = superseded_.Get(chunks.id(), outer, version->fingerprint, now)) return kept;
+  if (version->step == 0) return nullptr;
+  auto again = chunks.OpenAsOf(outer, version->step);
+  if (!again && again.error().code == ErrorCode::kNotFound) return nullptr;
+  if (!again) return again;
+  if ((*again)->fingerprint != version->fingerprint) return nullptr;
+  superseded_.Put(chunks.id(), outer, *again, now);
+  return again;
 }
 
 Result<uint64_t> Contents::SizeOf(const ArrayRange& range, size_t view, InnerIndex chunk,
@@ -108,7 +123,7 @@ Result<FileBytes> Contents::Read(const Target& target, uint64_t offset,
     case FileKind::kNone:
       break;
   }
-  return Fail(ErrorCode::kInvalidArgument, "not a file");
+  return Fail(ErrorCode::kInvalidArgument, "this inode is not a file");
 }
 
 Error Contents::ErrorOfRead(Error error) {
@@ -140,32 +155,32 @@ Result<FileBytes> Contents::ReadAssembledFile(const Target& target, uint64_t off
 
 Result<AssembledFiles::Version> Contents::VersionOf(const Target& target) const {
   const NodeRecord& record = *target.record;
-  const auto number = made_documents_.FingerprintOf(
-      record.DocumentId(target.view, VersionedDocument(target.document), 0), IsEpochOf(target));
-  if (!number) return Replaced(record.path);
-  return files_.Get(record, target.view, *number);
+  const auto made = made_documents_.VersionOf(
+      record.DocumentId(target.view, VersionedDocument(target.document), 0), target.epoch);
+  if (!made) return Replaced(record.path);
+  return files_.Get(record, target.view, made->fingerprint);
 }
 
 Result<std::shared_ptr<const std::string>> Contents::MadeTextOf(const Target& target) const {
   const NodeRecord& record = *target.record;
-  const auto number = made_documents_.FingerprintOf(
-      record.DocumentId(target.view, target.document, 0), IsEpochOf(target));
-  if (!number) return Replaced(record.path);
+  const auto made =
+      made_documents_.VersionOf(record.DocumentId(target.view, target.document, 0), target.epoch);
+  if (!made) return Replaced(record.path);
   const auto node = nodes_.hierarchy().Get(record.path, kAnyAge);
   if (!node) return Fail(node);
   const Hierarchy& hierarchy = nodes_.hierarchy();
   return target.document == kConsolidatedDocument
-             ? hierarchy.ConsolidatedText(*node, target.view, *number)
-             : hierarchy.SharedText(*node, target.view, *number);
+             ? hierarchy.ConsolidatedText(*node, target.view, made->fingerprint)
+             : hierarchy.SharedText(*node, target.view, made->fingerprint);
 }
 
 Result<NodePtr> Contents::NodeOf(const Target& target) const {
   const auto is_it = IsEpochOf(target);
   NodeRecord& record = *target.record;
-  NodePtr then;  // as of the inode's epoch
+  NodePtr then;  // the node as of the inode's epoch
   bool is_current = false;
   {
-    const std::lock_guard lock(record.mutex);
+    const MutexLock lock(record.mutex);
     is_current = is_it(record.document_epoch);
     if (is_current) then = record.node;
     for (const auto& [epoch, past] : record.past_documents) {
@@ -204,11 +219,10 @@ Error Contents::WhyUnreadable(const Target& target) const {
   if (!known) return known.error();
   if (known->error && known->error->code != ErrorCode::kNotFound) return *known->error;
   if (known->error) {
-    return {ErrorCode::kIo,
-            fmt::format("{}: not in the store any more", path.empty() ? "/" : path)};
+    return {ErrorCode::kIo, fmt::format("{}: no longer in the store", path.empty() ? "/" : path)};
   }
   if (auto why = WhyUnreadableIn(known->current, target)) return *std::move(why);
-  return {ErrorCode::kStale, fmt::format("{}: can be read again; open it again", path)};
+  return {ErrorCode::kStale, fmt::format("{}: readable again, so the file must be reopened", path)};
 }
 
 std::optional<Error> Contents::WhyUnreadableIn(const CurrentNode& node,

@@ -1,8 +1,9 @@
-// Contents: which version of a file an inode represents, and the bytes of that version.
+// Contents: finds the version of a file that an inode represents, and reads the bytes of that
+// version.
 //
-// Programs that opened a version can read it for a while after it was superseded (old chunks
-// through SupersededShards, old documents through NodeRecord::past_documents); then reading fails
-// with kStale. Never returns bytes of another version. Thread-safe.
+// Programs that opened a version can read it for a while after it was superseded: old chunks
+// through SupersededShards, old documents through NodeRecord::past_documents. After that, reads
+// fail with kStale. Never returns bytes of another version. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,11 @@
 
 namespace zarrfs {
 
-/// A piece of a file. `owner` keeps the bytes, unless they are in the caller's buffer.
+/// A piece of a file. `owner` keeps the bytes; it is null if they are in the caller's buffer.
 struct FileBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
-  std::optional<ChunkLocation> location;  // of a stored chunk
+  std::optional<ChunkLocation> location;  // set for a stored chunk
 };
 
 class Contents {
@@ -42,32 +43,33 @@ class Contents {
     }
   }
 
-  /// The location of a stored chunk, in the version of its inode.
+  /// The location of a stored chunk, in the version that its inode represents.
   [[nodiscard]] Result<ChunkLocation> Locate(const Target& chunk) const;
 
-  /// The size of a chunk file, exact, in bytes.
+  /// The exact size of a chunk file in bytes.
   [[nodiscard]] Result<uint64_t> SizeOf(const ArrayRange& range, size_t view, InnerIndex chunk,
                                         const ChunkLocation& location) const;
 
-  /// Bytes of a chunk file from `offset` on: as many as fit `buffer`, fewer only at the end.
+  /// Returns bytes of a chunk file from `offset` on: as many as fit `buffer`, fewer only at the
+  /// end.
   [[nodiscard]] Result<FileBytes> ReadChunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                             const ChunkLocation& location, uint64_t offset,
                                             std::span<std::byte> buffer) const;
-  /// Likewise for the inode of any file except status files.
+  /// Like ReadChunk(), for the inode of any file except status files.
   [[nodiscard]] Result<FileBytes> Read(const Target& target, uint64_t offset,
                                        std::span<std::byte> buffer) const;
 
-  /// The error for a READ: never kNotFound, which Zarr readers take for an absent chunk.
+  /// The error to reply to a READ: never kNotFound, which Zarr readers take for an absent chunk.
   [[nodiscard]] static Error ErrorOfRead(Error error);
 
-  /// The version of an assembled file that an inode represents.
+  /// The version of an assembled file that its inode represents.
   [[nodiscard]] Result<AssembledFiles::Version> VersionOf(const Target& file) const;
 
-  /// Versions of assembled files and of documents made from several nodes, by DocumentId(view,
+  /// The versions of assembled files and of documents made from several nodes, by DocumentId(view,
   /// document, 0).
   [[nodiscard]] EpochTable& made_documents() const { return made_documents_; }
 
-  /// See ChunkReader.
+  /// See ChunkReader::TellOfWanted().
   void TellOfWanted(ChunkReader::OnWanted on_wanted) const {
     chunk_reader_.TellOfWanted(std::move(on_wanted));
   }
@@ -75,9 +77,10 @@ class Contents {
 
   /// Sets the capacity for decoded chunks in bytes.
   void SetCacheSize(uint64_t bytes) { chunk_reader_.SetCapacity(bytes); }
-  /// Drops a chunk larger than the cache if it was not read since the last call.
+  /// Drops a chunk larger than the cache if it has not been read since the last call.
   void Sweep() { chunk_reader_.Sweep(); }
-  /// Memory is short: evicts decoded chunks of `bytes`, or all of them.
+  /// Evicts cached chunks until `bytes` bytes are freed or none are left. Called when memory is
+  /// short.
   void GiveUp(size_t bytes) { chunk_reader_.GiveUp(bytes); }
   [[nodiscard]] CacheStatistics cache_statistics() const { return chunk_reader_.statistics(); }
 
@@ -87,15 +90,18 @@ class Contents {
   Result<FileBytes> ReadDocument(const Target& document, uint64_t offset, size_t most) const;
   Result<FileBytes> ReadAssembledFile(const Target& file, uint64_t offset,
                                       std::span<std::byte> buffer) const;
-  // For a document made from several nodes.
+  // The contents of a document made from several nodes.
   Result<std::shared_ptr<const std::string>> MadeTextOf(const Target& document) const;
-  // The node of the document or file, as of the inode's epoch.
+  // The stored object at the inode's version, if that version is no longer current. Null if it was
+  // dropped or cannot be read again.
+  Result<OpenShardPtr> OpenEarlier(const Target& target, OuterIndex outer) const;
+  // The node of a document or stored file, as of the inode's epoch.
   Result<NodePtr> NodeOf(const Target& document) const;
   Result<FileBytes> ReadStoredFile(const Target& target, uint64_t offset,
                                    std::span<std::byte> buffer) const;
   // The error for a READ of an unreadable inode.
   Error WhyUnreadable(const Target& target) const;
-  // Likewise, if its node is readable; nullopt if the file is, too.
+  // Like WhyUnreadable(), for a readable node; nullopt if the file is also readable.
   std::optional<Error> WhyUnreadableIn(const CurrentNode& node, const Target& target) const;
 
   Nodes& nodes_;

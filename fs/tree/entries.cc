@@ -17,8 +17,8 @@ timespec ToTimespec(int64_t ns) {
   return time;
 }
 
-// Owner, permissions and times of a document. `with_attributes`: it repeats .zattrs, and is no more
-// open than that.
+// Owner, permissions and times of a document. `with_attributes`: the document repeats .zattrs, so
+// it must not have more permissions than .zattrs.
 ObjectInfo InfoOfDocument(const Node& node, bool with_attributes) {
   ObjectInfo info = node.info;
   if (info.is_folder) info.mode &= ~0111u;
@@ -26,7 +26,8 @@ ObjectInfo InfoOfDocument(const Node& node, bool with_attributes) {
   return info;
 }
 
-// At least one byte, so that readers do read; exact if all such files have one size.
+// The size of an unreadable file: at least one byte, so readers send a READ; the exact size if all
+// chunk files have the same size.
 uint64_t SizeOfUnreadable(const ArrayRange& range, size_t view) {
   const auto& pipeline = range.chunks->layout().inner_pipeline;
   uint64_t size = pipeline ? pipeline->encoded_size().value_or(1) : 1;
@@ -83,12 +84,17 @@ Entry Entries::MakeFolder(NodeId id, const ObjectInfo& info, double timeout) con
 
 Entry Entries::MakeFolder(NodeId id, const Node& node) const {
   Entry entry = MakeFolder(id, node.folder_info, timeouts_.Node(node));
-  // With `immutable` nothing changes, regardless of what is found.
-  if (!options_.immutable && node.chunks != nullptr &&
-      node.chunks->changed_ns() > node.folder_info.version.mtime_ns) {
-    entry.attributes.st_mtim = entry.attributes.st_ctim = ToTimespec(node.chunks->changed_ns());
-  }
+  SetChunkTimes(node.chunks.get(), node.folder_info, entry);
   return entry;
+}
+
+void Entries::SetChunkTimes(const ChunkSource* chunks, const ObjectInfo& folder,
+                            Entry& entry) const {
+  // With the option `immutable`, all times stay unchanged.
+  if (options_.immutable || chunks == nullptr) return;
+  if (chunks->changed_ns() > folder.version.mtime_ns) {
+    entry.attributes.st_mtim = entry.attributes.st_ctim = ToTimespec(chunks->changed_ns());
+  }
 }
 
 Entry Entries::MakeFile(const CurrentNode& node, size_t view, size_t document,
@@ -118,6 +124,15 @@ Entry Entries::Folder(const CurrentNode& node, size_t view) const {
   return MakeFolder(nodes_.FolderId(*node.record, view), *node.node);
 }
 
+Entry Entries::Folder(const ListedNode& node, size_t view) const {
+  const ObjectInfo& folder = node.outline->folder_info;
+  Entry entry =
+      MakeFolder(nodes_.FolderId(*node.record, view), folder, timeouts_.Node(*node.outline));
+  const NodePtr known = nodes_.table().Held(*node.record);
+  if (known != nullptr) SetChunkTimes(known->chunks.get(), folder, entry);
+  return entry;
+}
+
 Entry Entries::FolderOrFile(const CurrentNode& node, size_t view) const {
   return node.node->is_file ? StoredFile(node, view) : Folder(node, view);
 }
@@ -139,7 +154,7 @@ Entry Entries::MakeFile(NodeId id, uint32_t epoch, size_t document,
     if (options_.immutable || changed_ns <= info.version.mtime_ns) continue;
     info.version.mtime_ns = info.version.ctime_ns = changed_ns;
   }
-  // Its name is looked up each time: any of its sources may have changed.
+  // Any source of the file may have changed, so the name has no timeout and is looked up each time.
   const zarrfs::AssembledFile& file = version.file->file;
   return MakeFile(FileKind::kAssembledFile, id, epoch, info,
                   document == kTextDocument ? file.document.size() : file.size);
@@ -153,7 +168,8 @@ Result<Entry> Entries::AssembledFile(const CurrentNode& node, size_t view, size_
     return UnreadableDocument(node, view, document);
   }
   if (!HasFiles(view) && version->file->file.document.empty()) {
-    return Fail(ErrorCode::kNotFound, "{}: its texts are not shown", node.node->path);
+    return Fail(ErrorCode::kNotFound, "{}: the strings of the array are not shown",
+                node.node->path);
   }
   const uint32_t epoch = contents_.made_documents().Observe(
       node.record->DocumentId(view, VersionedDocument(document), 0), version->number);
@@ -207,7 +223,8 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
   }
   if (consolidated && !(*consolidated)->is_too_large) {
     const zarrfs::Consolidated& document = **consolidated;
-    // Its readers go straight to the chunks: these nodes count as known from now on.
+    // Readers of consolidated metadata go directly to the chunks, so the nodes in it are recorded
+    // as known.
     const NodeId first = node.record->DocumentId(view, kConsolidatedDocument, 0);
     if (!contents_.made_documents().Known(first, document.text_number)) {
       for (const std::string& path : document.paths) (void)nodes_.Refresh(path, kAnyAge);
@@ -216,7 +233,7 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
     entry.name_timeout = timeouts_.Name(document.version.ctime_ns, document.freshness.validity());
     return entry;
   }
-  // Readers that ignore it look at each node, and find the unreadable one.
+  // Without the document, readers look at each node, and find the unreadable one.
   if (!consolidated) failures_.OnFailure("consolidated metadata", consolidated.error());
   const NodeView& shown = node.node->views[view];
   const auto plain =
@@ -290,12 +307,12 @@ Result<Entry> Entries::UnreadableChunk(const ChunkName& chunk, const Error& erro
   if (error.code == ErrorCode::kWouldBlock) return tl::unexpected(error);
   failures_.OnFailure("look-up", error);
   ObjectInfo info = nodes_.InfoOf(chunk.node);
-  // Users who may not search the folder do not get this far; all others must be able to open the
-  // file.
+  // Users without search permission on the folder cannot reach the file anyway. Everyone else must
+  // be able to open it.
   info.mode = 0444;
   Entry entry = MakeFile(FileKind::kUnreadable, MakeUnreadableId(chunk.position()), 0, info,
                          SizeOfUnreadable(*chunk.node.range, chunk.view));
-  // A damaged version stays damaged; other errors may be transient.
+  // A damaged version stays damaged. Other errors may be temporary.
   entry.name_timeout =
       error.code == ErrorCode::kDamaged ? timeouts_.Absence({}) : Timeouts::kUnreadableName;
   entry.attribute_timeout = Timeouts::kUnreadableAttributes;
@@ -323,7 +340,7 @@ Result<Entry> Entries::UnreadableFolder(const KnownNode& known, size_t view) con
     if (!folder) info.mode = 0;
   }
   Entry entry = MakeFolder(nodes_.FolderId(*node.record, view), info, Timeouts::kUnreadableName);
-  if (info.mode == 0) entry.attributes.st_mode = S_IFDIR;  // regardless of `umask`
+  if (info.mode == 0) entry.attributes.st_mode = S_IFDIR;  // regardless of the option `umask`
   return entry;
 }
 
@@ -336,7 +353,7 @@ Entry Entries::StatusFile(const StatusFiles::Snapshot& file) const {
   info.mode &= ~0111u;
   info.version.mtime_ns = info.version.ctime_ns = file.made_ns;
   return MakeFile(FileKind::kNone, file.id, 0, info,
-                  file.text->size());  // its name is looked up each time
+                  file.text->size());  // without a timeout, so its name is looked up each time
 }
 
 }  // namespace zarrfs

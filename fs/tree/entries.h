@@ -1,9 +1,10 @@
-// Entries: ids, attributes and timeouts of everything in a mount.
+// Entries: makes the entries of all files and folders of a mount: their ids, attributes and
+// timeouts.
 //
-// Things that exist, or may exist, but cannot be read (damage, permissions, a store that fails or
-// is gone) have an entry too: a file of at least one byte, or a folder, whose READ or listing
-// fails. Each of these functions fails only with an error that says nothing about the file
-// (kWouldBlock, kInterrupted) or if its comment says so. Thread-safe.
+// A file or folder that exists or may exist, but cannot be read (damage, permissions, a store that
+// fails or has disappeared), also has an entry: a file of at least one byte, or a folder, whose
+// READ or listing fails. The functions fail only with errors that say nothing about the file
+// (kWouldBlock, kInterrupted), except where their comments say otherwise. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace zarrfs {
 
-/// A chunk file of an array, as one view shows it.
+/// A chunk file of an array in one view.
 struct ChunkName {
   const CurrentNode& node;
   size_t view;
@@ -35,47 +36,53 @@ class Entries {
 
   /// The root of the mount.
   [[nodiscard]] Result<Entry> Root() const;
-  /// The root if the store does not answer, so that .zarrfs is accessible.
+  /// The root as it was last seen, for when the store does not answer, so .zarrfs stays accessible.
   [[nodiscard]] Entry RootAsLastSeen() const;
+  /// The folder of a readable node.
   [[nodiscard]] Entry Folder(const CurrentNode& node, size_t view) const;
+  /// The folder of a node that is readable and not a file.
+  [[nodiscard]] Entry Folder(const ListedNode& node, size_t view) const;
   /// The folder of a node, or a stored file.
   [[nodiscard]] Entry FolderOrFile(const CurrentNode& node, size_t view) const;
-  /// A document of the kind given by KindOfDocument(). kNotFound if the node has no such document
-  /// in the view. The newest version of a made document becomes the current one.
+  /// A document of the kind that KindOfDocument() returns. kNotFound if the node has no such
+  /// document in the view. The newest version of a document made from several nodes becomes its
+  /// current version.
   [[nodiscard]] Result<Entry> Document(const CurrentNode& node, size_t view, size_t document) const;
 
-  /// A stored chunk; the version at `location` becomes the current one. Fails like
+  /// A stored chunk. The version at `location` becomes the current version. Fails like
   /// Contents::SizeOf().
   [[nodiscard]] Result<Entry> Chunk(const ChunkName& chunk, const ChunkLocation& location,
                                     Validity validity) const;
-  /// The chunk in the version of `epoch`, without a timeout for its name.
+  /// A stored chunk in the version with `epoch`, without a timeout for its name.
   [[nodiscard]] Result<Entry> Chunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                     const ChunkLocation& location, uint32_t epoch) const;
-  /// A missing chunk, in a view that has files for these. Fails if the array's codecs cannot
-  /// encode.
+  /// A missing chunk, in a view that shows missing chunks as files. Fails if the array's codecs
+  /// cannot encode.
   [[nodiscard]] Result<Entry> FillChunk(const ChunkName& chunk, Validity validity) const;
   [[nodiscard]] Entry ChunkFolder(const CurrentNode& node, size_t view,
                                   std::span<const uint64_t> prefix, Validity validity = {}) const;
 
   [[nodiscard]] Result<Entry> UnreadableChunk(const ChunkName& chunk, const Error& error) const;
-  /// An assembled file in the inode's version; kStale if that has ended.
+  /// An assembled file in the version of its inode; kStale if that version is no longer current.
   [[nodiscard]] Result<Entry> FileAsOf(const Target& file) const;
   [[nodiscard]] Entry UnreadableDocument(const CurrentNode& node, size_t view,
                                          size_t document) const;
-  /// With the permissions of the node's folder, or none if they are unknown.
+  /// The entry of a folder, with the permissions of the node's folder; without any if those are
+  /// unknown.
   [[nodiscard]] Result<Entry> UnreadableFolder(const KnownNode& node, size_t view) const;
 
   [[nodiscard]] Entry StatusFolder() const;
   [[nodiscard]] Entry StatusFile(const StatusFiles::Snapshot& file) const;
 
  private:
-  // The two basic constructors of entries. A file's attributes never expire.
+  // Make the basic entries of files and folders. The attributes of a file never expire.
   Entry MakeFile(FileKind kind, NodeId id, uint32_t epoch, const ObjectInfo& info, uint64_t size,
                  uint32_t links = 1) const;
   Entry MakeFolder(NodeId id, const ObjectInfo& info, double timeout) const;
-  // The folder of a readable node: its time includes the last change of its chunks.
+  // The folder of a readable node. Its modification time includes the last change of its chunks.
   Entry MakeFolder(NodeId id, const Node& node) const;
-  // A document made from several nodes; its version becomes the current one.
+  void SetChunkTimes(const ChunkSource* chunks, const ObjectInfo& folder, Entry& entry) const;
+  // A document made from several nodes; its version becomes the current version.
   Entry MakeFile(const CurrentNode& node, size_t view, size_t document,
                  const MadeDocument& made) const;
 
@@ -94,7 +101,8 @@ class Entries {
   AssembledFiles& files_;
   const Timeouts& timeouts_;
   FailureLog& failures_;
-  const uint64_t generation_;  // random for each mount: ids of an earlier mount are invalid
+  // The generation of the journal; ids of other generations are invalid.
+  const uint64_t generation_;
 };
 
 }  // namespace zarrfs

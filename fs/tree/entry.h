@@ -1,4 +1,4 @@
-// Entry: the meaning of a name, and how long it may be cached.
+// Entry: the file or folder that a name leads to, and how long the kernel may cache the name.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,15 +13,15 @@
 namespace zarrfs {
 
 struct Entry {
-  NodeId id = 0;  // 0: the name does not exist, or (in a listing) only the name is known
+  NodeId id = 0;  // 0 if the name does not exist, or the listing has no attributes
   uint64_t generation = 0;
   FileKind kind = FileKind::kNone;
   struct stat attributes {};
-  double name_timeout = 0;  // seconds, like the next
+  double name_timeout = 0;  // in seconds, like attribute_timeout
   double attribute_timeout = 0;
 };
 
-/// An entry of a listing without attributes, only with its inode and its type (S_IFREG or S_IFDIR).
+/// An entry of a listing without attributes, only with the inode and the type (S_IFREG or S_IFDIR).
 [[nodiscard]] inline Entry NameOnly(NodeId inode, mode_t type) {
   Entry entry;
   entry.attributes.st_ino = inode;
@@ -29,11 +29,11 @@ struct Entry {
   return entry;
 }
 
-/// Receives the entries of a listing one by one. `next`: where the listing continues after this
-/// one. Returns false if there is no room for it.
+/// Receives the entries of a listing one by one. `next` is the position after the entry, where the
+/// listing can continue. Returns false if the entry does not fit.
 using AddEntry = std::function<bool(const std::string& name, const Entry& entry, uint64_t next)>;
 
-/// READDIRPLUS needs attributes; READDIR needs only names and inode numbers.
+/// The kind of a listing: READDIRPLUS needs attributes; READDIR needs only names and inode numbers.
 enum class ListingOf { kAttributes, kNames };
 
 }  // namespace zarrfs

@@ -23,11 +23,11 @@ Changes EpochLimit::Sweep(Nodes& nodes) {
   }
   for (const auto& [record, table] : tables) {
     const auto current = nodes.Refresh(record->path, kAnyAge);
-    // Replaced layouts are dropped anyway; or the array cannot be read now.
+    // The tables of replaced layouts are dropped anyway, and some arrays cannot be read now.
     if (!current || current->range == nullptr || current->range->epochs != table) continue;
     const ChunkSource& chunks = *current->range->chunks;
     table->Mark(last, left, [&](uint64_t object) {
-      if (object >= chunks.layout().outer_grid.size()) return;  // it existed once
+      if (object >= chunks.layout().outer_grid.size()) return;  // the array was larger before
       forgotten.keys.push_back(chunks.ObjectKey(OuterIndex{object}));
     });
     marked_.push_back(table);

@@ -1,9 +1,9 @@
-// EpochLimit: bounds the memory of a mount about stored objects (EpochTable).
+// EpochLimit: limits the memory of a mount for the epochs of stored objects (EpochTable).
 //
-// Above the limit, the least recently used objects are dropped, some at each Sweep(): first the
-// names of their files are invalidated, as after a change; the next Sweep() drops the objects,
-// except those used since. A file that was open all that time reads from pages in the kernel, else
-// ESTALE. For one thread at a time.
+// Above the limit, each Sweep() selects some of the least recently used objects. The caller must
+// invalidate the names of their files, as after a change; the next Sweep() drops the selected
+// objects, except those used since. A file that stays open over this time can be read only from
+// pages in the kernel; other reads fail with ESTALE. For one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,16 @@
 
 namespace zarrfs {
 
-/// Objects named by one Sweep(): the kernel can invalidate them in about a second.
+/// The maximum number of objects selected by one Sweep(). The kernel can invalidate their names in
+/// about a second.
 inline constexpr uint64_t kForgottenAtOnce = 65'536;
 
 class EpochLimit {
  public:
   explicit EpochLimit(uint64_t bytes) : limit_(bytes) {}
 
-  /// The objects whose names must be invalidated before the next call; none below the limit.
+  /// Returns the objects whose names must be invalidated before the next call; none below the
+  /// limit.
   [[nodiscard]] Changes Sweep(Nodes& nodes);
 
  private:

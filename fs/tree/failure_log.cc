@@ -13,7 +13,7 @@ template <typename Add>
 void LogThrottle::Say(Add add) {
   std::vector<std::string> lines;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     add(lines);
   }
   for (const std::string& line : lines) say_(line);
@@ -52,7 +52,7 @@ LogThrottle::Object* LogThrottle::Make(std::string_view object, Clock::time_poin
 
 void LogThrottle::Report(std::string_view object, std::string_view line, Clock::time_point now,
                          bool told_elsewhere) {
-  Say([&](std::vector<std::string>& lines) {
+  Say([&](std::vector<std::string>& lines) REQUIRES(mutex_) {
     const auto found = objects_.find(object);
     if (found != objects_.end()) {
       if (!told_elsewhere) ++found->second.again;
@@ -67,7 +67,7 @@ void LogThrottle::Report(std::string_view object, std::string_view line, Clock::
 }
 
 void LogThrottle::Count(std::string_view object, std::string_view line, Clock::time_point now) {
-  Say([&](std::vector<std::string>& lines) {
+  Say([&](std::vector<std::string>& lines) REQUIRES(mutex_) {
     const auto found = objects_.find(object);
     if (found == objects_.end()) {
       if (Object* const made = Make(object, now, lines)) made->line = line;
@@ -82,7 +82,7 @@ void LogThrottle::Count(std::string_view object, std::string_view line, Clock::t
 
 LogThrottle::Clock::time_point LogThrottle::Sweep(Clock::time_point now) {
   Clock::time_point next = Clock::time_point::max();
-  Say([&](std::vector<std::string>& lines) {
+  Say([&](std::vector<std::string>& lines) REQUIRES(mutex_) {
     for (auto& [name, object] : objects_) {
       AddSummary(object, now, lines);
       if (object.again > 0) next = std::min(next, object.said + kPeriod);
@@ -102,13 +102,13 @@ std::string_view ObjectOf(std::string_view message) {
 FailureLog::FailureLog() : throttle_([](std::string_view line) { spdlog::warn("{}", line); }) {}
 
 void FailureLog::Add(std::string_view line) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   messages_.emplace_back(line);
   if (messages_.size() > kMaxMessages) messages_.pop_front();
 }
 
 std::vector<std::string> FailureLog::Messages() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {messages_.begin(), messages_.end()};
 }
 
@@ -124,7 +124,7 @@ void FailureLog::OnReport(const Error& error) {
   Add(line);
   if (is_damage) damage_.fetch_add(1, std::memory_order_relaxed);
   if (!is_logging_) return;
-  // Several reports may concern one undamaged object.
+  // Several reports may be about one undamaged object, so they are throttled by message.
   throttle_.Report(is_damage ? ObjectOf(line) : line, line, LogThrottle::Clock::now(), is_damage);
 }
 
@@ -137,7 +137,7 @@ void FailureLog::OnFailure(std::string_view what, const Error& error) {
   if (error.code == ErrorCode::kDamaged) {
     throttle_.Count(ObjectOf(message), message, now);
   } else {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const bool is_there = std::ranges::find(messages_, message) != messages_.end();
     lock.unlock();
     if (!is_there) Add(message);

@@ -6,6 +6,10 @@ namespace zarrfs {
 
 Folder::~Folder() {
   if (listings_ == nullptr) return;
+  if (!was_read_) {
+    listings_->Close(id_);
+    return;
+  }
   const Validity validity = rest_ != nullptr ? rest_->validity() : Validity();
   const bool is_current = validity.is_known() && validity == Validity(count_);
   listings_->Close(id_, count_, is_current && was_read_to_end_);
@@ -18,6 +22,7 @@ bool Folder::Open(ListingTable& listings) {
 
 Result<void> Folder::List(uint64_t cookie, const AddEntry& add, ListingOf what) {
   static_assert(kDocuments + kMaxDocuments <= kRest);
+  was_read_ = true;
   const auto list = [&](FolderPart& part, uint64_t begin) {
     const uint64_t from = cookie > begin ? cookie - begin : 0;
     return part.List(from, what, [&](const std::string& name, const Entry& entry, uint64_t next) {

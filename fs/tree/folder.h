@@ -1,47 +1,51 @@
-// Folder: an open folder, and its listing.
+// Folder: an open folder of a mount, and its listing.
 //
-// A listing is "." and "..", followed by the entries of each part of the folder. A part numbers its
-// entries by its own positions; the folder adds the beginning of the part, which makes the cookie
-// for the kernel. Cookies of small folders are small: 32-bit programs can use them.
+// A listing consists of "." and "..", followed by the entries of each part of the folder. Each part
+// numbers its entries by its own positions. The folder adds the offset of the part, which makes the
+// cookie for the kernel. Cookies of small folders are small, so 32-bit programs can use them.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "fs/tree/entry.h"
 #include "fs/tree/timeouts.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 
 namespace zarrfs {
 
-/// Some of the entries of a folder.
+/// A part of the entries of a folder.
 class FolderPart {
  public:
   virtual ~FolderPart() = default;
 
-  /// Adds its entries from position `from` on (0: the first), each with the position after it.
-  /// False if the room is used up.
+  /// Loads the data that List() needs, unless they are already loaded. Opening the folder fails if
+  /// this fails.
+  [[nodiscard]] virtual Result<void> Prepare() { return {}; }
+
+  /// Adds the entries from position `from` on, each with the position after it. Returns false if an
+  /// entry does not fit, or if an entry was added and the next one may take long.
   [[nodiscard]] virtual Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) = 0;
 
   /// The validity of everything listed so far.
   [[nodiscard]] virtual Validity validity() const { return {}; }
 };
 
-/// Which listings in the kernel's cache are current.
+/// Tracks which listings in the kernel's cache are current.
 ///
 /// The kernel caches a listing, and drops it when the folder is opened again, unless the reply says
-/// that it is still current. It is current if all of it came from handles that were opened, and
-/// read, at the current change_count() of the store. Thread-safe.
+/// that the cached listing is current. It is current if it came only from handles that were opened,
+/// and read, at the current change_count() of the store. Thread-safe.
 class ListingTable {
  public:
-  /// Opens the folder at change_count() `count` (0: unknown). True if the kernel's cached listing
-  /// is current. Each Open() must be followed by a Close().
+  /// Opens the folder at change_count() `count`, or 0 if the count is unknown. True if the kernel's
+  /// cached listing is current. Each Open() must be followed by a Close().
   [[nodiscard]] bool Open(uint64_t folder, uint64_t count) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (folders_.size() >= kMaxFolders && !folders_.contains(folder)) {
       std::erase_if(folders_, [](const auto& entry) { return entry.second.handles == 0; });
     }
@@ -56,10 +60,18 @@ class ListingTable {
     return state.current != 0;
   }
 
-  /// `is_current`: everything that the handle listed holds for change_count() `count`, with which
-  /// it was opened.
+  /// Closes a handle that listed nothing, so the kernel's cached listing is unchanged.
+  void Close(uint64_t folder) {
+    const MutexLock lock(mutex_);
+    const auto found = folders_.find(folder);
+    if (found == folders_.end()) return;
+    if (--found->second.handles == 0 && found->second.current == 0) folders_.erase(found);
+  }
+
+  /// Closes a handle that was opened when change_count() was `count`. `is_current`: everything that
+  /// it listed was still true at `count`.
   void Close(uint64_t folder, uint64_t count, bool is_current) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = folders_.find(folder);
     if (found == folders_.end()) return;
     Folder& state = found->second;
@@ -73,21 +85,23 @@ class ListingTable {
   }
 
  private:
-  static constexpr size_t kMaxFolders = 4096;  // without an open handle
+  // The maximum number of folders without an open handle.
+  static constexpr size_t kMaxFolders = 4096;
   struct Folder {
     uint32_t handles = 0;
-    bool is_mixed = false;  // some entries hold for another count, or none
-    uint64_t opened = 0;    // count of the first handle
-    uint64_t current = 0;   // the kernel's listing is current at this change_count()
+    bool is_mixed = false;  // some entries were listed at another count, or at an unknown one
+    uint64_t opened = 0;    // the count of the first handle
+    // The change_count() at which the kernel's listing is current; 0 for none.
+    uint64_t current = 0;
   };
-  std::mutex mutex_;
-  std::unordered_map<uint64_t, Folder> folders_;
+  Mutex mutex_;
+  std::unordered_map<uint64_t, Folder> folders_ GUARDED_BY(mutex_);
 };
 
 class Folder {
  public:
-  /// `documents` may be null; it has fewer than kMaxFirst entries. `count`: the store's
-  /// change_count() before the store was asked.
+  /// `documents` may be null; it has fewer than kRest entries. `count`: the store's change_count()
+  /// before the first request to the store.
   Folder(NodeId id, uint64_t count, const Timeouts& timeouts, std::unique_ptr<FolderPart> documents,
          std::unique_ptr<FolderPart> rest)
       : id_(id),
@@ -101,10 +115,17 @@ class Folder {
 
   [[nodiscard]] NodeId id() const { return id_; }
 
-  /// True if the kernel's cached listing is current. Call once.
+  /// Loads the data of a listing. Must not be called if Open() returned true, because then nothing
+  /// may be listed.
+  [[nodiscard]] Result<void> Prepare() {
+    return rest_ != nullptr ? rest_->Prepare() : Result<void>();
+  }
+
+  /// Opens the folder. True if the kernel's cached listing is current. Call once.
   [[nodiscard]] bool Open(ListingTable& listings);
 
-  /// Adds the entries from `cookie` on (0: from the beginning) until the room is used up.
+  /// Adds the entries from `cookie` on, or from the beginning for 0, until an entry does not fit or
+  /// the next entry may take long. A call that adds nothing marks the end of the listing.
   [[nodiscard]] Result<void> List(uint64_t cookie, const AddEntry& add,
                                   ListingOf what = ListingOf::kAttributes);
 
@@ -119,6 +140,7 @@ class Folder {
   const std::unique_ptr<FolderPart> documents_;
   const std::unique_ptr<FolderPart> rest_;
   ListingTable* listings_ = nullptr;
+  std::atomic<bool> was_read_ = false;
   std::atomic<bool> was_read_to_end_ = false;
 };
 

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "fs/tree/chunk_files.h"
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr NodeId kUnknownInode = 0xffffffff;  // of a listed name without a known inode
+constexpr NodeId kUnknownInode = 0xffffffff;  // the inode of a listed name whose inode is unknown
 
-// A part that does not change during its listing, with data from when the folder was opened.
+// A part whose entries do not change during its listing. It has the entries of the time when the
+// folder was opened.
 class FixedPart final : public FolderPart {
  public:
   using ListFrom = std::function<Result<bool>(uint64_t from, const AddEntry& add)>;
@@ -26,6 +29,12 @@ class FixedPart final : public FolderPart {
   const ListFrom list_;
   const std::function<Validity()> validity_;
 };
+
+// The maximum age of answers about listed nodes. A slow store is asked about all of them when the
+// folder is opened, so later any age is accepted.
+Age AgeOfListed(const Nodes& nodes) {
+  return nodes.store().AnswersFast() ? nodes.check_age() : kAnyAge;
+}
 
 // The folders of the views that the root lists. Positions are view numbers.
 std::unique_ptr<FolderPart> ViewFolders(const Entries& entries, const CurrentNode& root,
@@ -42,131 +51,269 @@ std::unique_ptr<FolderPart> ViewFolders(const Entries& entries, const CurrentNod
       [node = root.node] { return node->freshness.validity(); });
 }
 
-bool HasConsolidated(const Nodes& nodes, const Node& node, size_t view, bool may_consolidate) {
+// Whether a group has few enough nodes below it for a consolidated document.
+struct MayConsolidate {
+  std::function<bool()> takes_long;
+  std::function<Result<bool>()> ask;
+};
+
+// Whether a view shows a consolidated document of a node; nullopt if MayConsolidate must decide.
+std::optional<bool> KnowsConsolidated(const Nodes& nodes, const Node& node, size_t view) {
   if (node.views[view].consolidated.empty()) return false;
   const auto known = nodes.hierarchy().KnownConsolidated(node, view);
   if (known != nullptr) return !known->is_too_large;
-  return node.has_zmetadata() || may_consolidate;
+  if (node.has_zmetadata()) return true;
+  return std::nullopt;
 }
 
-// The metadata files of a node in one view. Positions are document numbers. `may_consolidate`: few
-// enough nodes lie below for a consolidated document.
+// The metadata files of a node in one view. Positions are document numbers.
 std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& contents,
                                           const Entries& entries, const CurrentNode& node,
-                                          size_t view, bool may_consolidate) {
+                                          size_t view, MayConsolidate may_consolidate) {
   return std::make_unique<FixedPart>([&nodes, &contents, &entries, node, view, may_consolidate](
                                          uint64_t from, const AddEntry& add) -> Result<bool> {
-    // A document made from several nodes is not made for a listing, which may not need it. Most
-    // likely it is unchanged.
+    // A listing may not need a document made from several nodes, so the document is not made here.
+    // It is probably unchanged.
     const auto made = [&](size_t document) {
       const uint32_t epoch = contents.made_documents().Current(
           node.record->DocumentId(view, VersionedDocument(document), 0));
       return NameOnly(node.record->DocumentId(view, document, epoch), S_IFREG);
     };
     const NodeView& shown = node.node->views[view];
-    const bool has_consolidated = HasConsolidated(nodes, *node.node, view, may_consolidate);
+    auto has_consolidated = KnowsConsolidated(nodes, *node.node, view);
+    bool is_begun = false;
+    // The consolidated document is decided last and in a separate reply, because it may take long.
+    const auto decide = [&]() -> Result<bool> {
+      if (has_consolidated) return *has_consolidated;
+      auto has = may_consolidate.ask();
+      if (has) has_consolidated = *has;
+      return has;
+    };
     for (size_t d = from; d <= kConsolidatedDocument; ++d) {
-      if (has_consolidated && d == kConsolidatedDocument) {
-        if (!add(shown.consolidated, made(d), d + 1)) return false;
+      if (d == kConsolidatedDocument) {
+        if (is_begun && !has_consolidated && may_consolidate.takes_long()) return false;
+        const auto has = decide();
+        if (!has) return Fail(has);
+        if (*has && !add(shown.consolidated, made(d), d + 1)) return false;
         continue;
       }
       if (d >= shown.documents.size()) continue;
       const std::string& name = shown.documents[d].name;
-      if (name.empty() || (has_consolidated && name == shown.consolidated)) continue;
+      if (name.empty()) continue;
+      if (name == shown.consolidated) {
+        const auto has = decide();
+        if (!has) return Fail(has);
+        if (*has) continue;
+      }
       const FileKind kind = KindOfDocument(node.node->path, view, d);
       if (kind == FileKind::kAssembledFile) {
-        // Whether they can be shown is checked at lookup.
+        // Lookup checks whether an assembled file can be shown.
         const auto known = nodes.hierarchy().KnownFile(*node.node, view);
         if (known != nullptr && known->file.document.empty()) continue;
         if (!add(name, made(d), d + 1)) return false;
+        is_begun = true;
         continue;
       }
       auto entry = kind == FileKind::kMadeDocument ? Result<Entry>(made(d))
                                                    : entries.Document(node, view, d);
       if (!entry) return Fail(entry);
-      // The folder was opened a while ago: make the kernel look the name up.
+      // The folder was opened a while ago, so the kernel must look up the name again.
       if (!nodes.hierarchy().IsFresh(*node.node, nodes.check_age())) {
         entry = NameOnly(entry->attributes.st_ino, S_IFREG);
       }
       if (!add(name, *entry, d + 1)) return false;
+      is_begun = true;
     }
     return true;
   });
 }
 
-// The nodes and files below a group. Positions are those in `names`.
-std::unique_ptr<FolderPart> ChildFolders(Nodes& nodes, const Entries& entries, FailureLog& failures,
-                                         const CurrentNode& group, size_t view,
-                                         Valid<std::vector<std::string>> children) {
-  return std::make_unique<FixedPart>(
-      [&nodes, &entries, &failures, node = group.node, view, names = std::move(children.value)](
-          uint64_t from, const AddEntry& add) -> Result<bool> {
-        for (uint64_t i = from; i < names.size(); ++i) {
-          const auto child = nodes.RefreshListed(JoinKey(node->path, names[i]), view, kAnyAge);
-          if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
-          if (!child && child.error().code == ErrorCode::kNotFound) continue;
-          const bool is_readable = child && child->node->unreadable() == nullptr;
-          if (is_readable && !Hierarchy::Shows(*child->node, names[i], view)) continue;
-          if (!child) failures.OnFailure("readdir", child.error());
-          const Entry entry =
-              is_readable ? entries.FolderOrFile(*child, view) : NameOnly(kUnknownInode, S_IFDIR);
-          if (!add(names[i], entry, i + 1)) return false;
-        }
-        // Children that vanished with their group were skipped as absent.
-        if (const auto gone = nodes.WhyGone(*node)) return tl::unexpected(*gone);
-        return true;
-      },
-      [node = group.node, validity = children.validity] {
-        return validity & node->freshness.validity();
-      });
+// The names below a group that belong to nodes or files, or may do so. Sets `has_others` if the
+// folder has or may have others.
+Result<Valid<std::vector<std::string>>> NamesBelow(const Nodes& nodes, const Node& group,
+                                                   bool& has_others) {
+  const Hierarchy& hierarchy = nodes.hierarchy();
+  Valid<std::vector<std::string>> names;
+  if (nodes.store().AnswersFast()) {
+    // The listing finds out which of the names are nodes.
+    has_others = true;
+    names.validity = Moment::Now(nodes.store()).validity() & group.freshness.validity();
+    auto below = hierarchy.CandidateNames(group);
+    if (!below) return Fail(below);
+    names.value = std::move(*below);
+  } else {
+    auto children = hierarchy.Children(group, nodes.check_age(), /*listed=*/true, &has_others);
+    if (!children) return Fail(children);
+    names = std::move(*children);
+    has_others |= names.value.empty();
+  }
+  const auto files = hierarchy.Files(group, nodes.check_age());
+  if (!files) return Fail(files);
+  names.value.insert(names.value.end(), files->value.begin(), files->value.end());
+  names.validity &= files->validity;
+  return names;
 }
 
-// The files of the nodes below a group, in a view of files, and folders of the groups. Positions
-// are those in `names`.
+// The nodes and files below a group. Positions are indexes of `names_`; some names may not be
+// nodes.
+class ChildFolders final : public FolderPart {
+ public:
+  ChildFolders(Nodes& nodes, const Entries& entries, FailureLog& failures, const CurrentNode& group,
+               size_t view)
+      : nodes_(nodes),
+        entries_(entries),
+        failures_(failures),
+        age_(AgeOfListed(nodes)),
+        group_(group.node),
+        view_(view) {}
+
+  Result<void> Prepare() override {
+    const MutexLock lock(mutex_);
+    return Load();
+  }
+
+  Result<bool> List(uint64_t from, ListingOf /*what*/, const AddEntry& add) override {
+    const MutexLock lock(mutex_);
+    if (const auto loaded = Load(); !loaded) return Fail(loaded);
+    for (uint64_t i = from; i < names_.size(); ++i) {
+      auto added = Add(i, add);
+      if (!added || !*added) return added;
+      if (i == checked_) ++checked_;
+    }
+    // Children that vanished with their group were left out, so check that the group exists.
+    const auto gone = has_others_ ? nodes_.WhyGone(*group_) : std::nullopt;
+    if (gone) return tl::unexpected(*gone);
+    return true;
+  }
+
+  // The validity of the listing; unknown unless it was listed from its beginning to its end.
+  Validity validity() const override {
+    const MutexLock lock(mutex_);
+    return are_loaded_ && checked_ == names_.size() ? validity_ & group_->freshness.validity()
+                                                    : Validity();
+  }
+
+  // Whether there are more than `most` names, some of which may not be nodes.
+  bool MayHaveMoreThan(size_t most) const {
+    const MutexLock lock(mutex_);
+    return names_.size() > most;
+  }
+
+  // Whether at most `most` of the names belong to nodes.
+  Result<bool> HasAtMost(size_t most) {
+    const MutexLock lock(mutex_);
+    if (const auto loaded = Load(); !loaded) return Fail(loaded);
+    if (names_.size() <= most) return true;
+    size_t found = 0;
+    for (const std::string& name : names_) {
+      const auto child = nodes_.hierarchy().GetOutline(JoinKey(group_->path, name), age_,
+                                                       /*listed=*/true);
+      if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
+      const bool is_node = child ? !(*child)->is_file : child.error().code != ErrorCode::kNotFound;
+      if (is_node && ++found > most) return false;
+    }
+    return true;
+  }
+
+ private:
+  Result<void> Load() REQUIRES(mutex_) {
+    if (are_loaded_) return {};
+    auto names = NamesBelow(nodes_, *group_, has_others_);
+    if (!names) return Fail(names);
+    names_ = std::move(names->value);
+    validity_ = names->validity;
+    are_loaded_ = true;
+    return {};
+  }
+
+  Result<bool> Add(uint64_t i, const AddEntry& add) REQUIRES(mutex_) {
+    const std::string& name = names_[i];
+    const std::string path = JoinKey(group_->path, name);
+    const auto child = nodes_.List(path, view_, age_);
+    if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
+    if (validity_.is_known() && i == checked_) {
+      validity_ &= child ? child->outline->freshness.validity()
+                         : nodes_.hierarchy().ValidityOfAbsence(path, child.error());
+    }
+    if (!child && child.error().code == ErrorCode::kNotFound) {
+      has_others_ = true;
+      return true;
+    }
+    if (!child) failures_.OnFailure("readdir", child.error());
+    if (!AllViews()[view_]->AllowsNodeName(name)) return true;
+    if (!child || child->outline->is_unreadable) {
+      return add(name, NameOnly(kUnknownInode, S_IFDIR), i + 1);
+    }
+    if (!Hierarchy::Shows(*child->outline, name, view_)) return true;
+    if (!child->outline->is_file) return add(name, entries_.Folder(*child, view_), i + 1);
+    const auto file = nodes_.RefreshListed(path, view_, kAnyAge);
+    if (!file && file.error().code == ErrorCode::kWouldBlock) return Fail(file);
+    return add(name, file ? entries_.FolderOrFile(*file, view_) : NameOnly(kUnknownInode, S_IFREG),
+               i + 1);
+  }
+
+  Nodes& nodes_;
+  const Entries& entries_;
+  FailureLog& failures_;
+  const Age age_;
+  const NodePtr group_;
+  const size_t view_;
+  mutable Mutex mutex_;
+  bool are_loaded_ GUARDED_BY(mutex_) = false;
+  bool has_others_ GUARDED_BY(mutex_) = false;  // the folder may have names that are not listed
+  std::vector<std::string> names_ GUARDED_BY(mutex_);
+  // The number of names, from the first on, that were listed.
+  uint64_t checked_ GUARDED_BY(mutex_) = 0;
+  Validity validity_ GUARDED_BY(mutex_);  // the validity of the checked names
+};
+
+// The files of the nodes below a group, and the folders of its groups, in a view of files.
+// Positions are twice the indexes of `names`, plus one for a folder.
 std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& contents,
                                                const Entries& entries, FailureLog& failures,
                                                const CurrentNode& group, size_t view,
                                                std::vector<std::string> names) {
-  const auto add_file = [&nodes, &contents, view](const std::string& path, const AddEntry& add,
-                                                  uint64_t next) -> Result<bool> {
-    const auto name = nodes.hierarchy().FileName(path, view, kAnyAge);
+  const Age age = AgeOfListed(nodes);
+  const auto add_file = [&nodes, &contents, view, age](const std::string& path, const AddEntry& add,
+                                                       uint64_t next) -> Result<bool> {
+    const auto name = nodes.hierarchy().FileName(path, view, age);
     if (!name) return Fail(name);
     const auto record = nodes.table().RecordOf(path);
     if (!record) return Fail(record);
-    // Its sources are read at lookup.
+    // The sources of the file are read at lookup.
     const uint32_t epoch = contents.made_documents().Current((*record)->DocumentId(view, 0, 0));
     return add(*name, NameOnly((*record)->DocumentId(view, 0, epoch), S_IFREG), next);
   };
   // Each node has two positions: one for its file, and one for its folder.
-  return std::make_unique<FixedPart>([&nodes, &entries, &failures, add_file, node = group.node,
-                                      view, names = std::move(names)](
-                                         uint64_t from, const AddEntry& add) -> Result<bool> {
-    for (uint64_t at = from; at < 2 * names.size(); ++at) {
-      const std::string& name = names[at / 2];
-      const std::string path = name.empty() ? node->path : JoinKey(node->path, name);
-      const auto child = nodes.Refresh(path, kAnyAge);
-      if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
-      if (!child && child.error().code == ErrorCode::kNotFound) continue;
-      if (!child) failures.OnFailure("readdir", child.error());
-      const bool is_readable = child && child->node->unreadable() == nullptr;
-      if (is_readable && child->node->views[view].hidden) continue;
-      Result<bool> added = true;
-      if (at % 2 == 0) {
-        const auto has_file = nodes.hierarchy().HasFileOrFolder(path, view, /*file=*/true, kAnyAge);
-        if (!has_file) return Fail(has_file);
-        if (*has_file) added = add_file(path, add, at + 1);
-      } else if (is_readable && !name.empty() && child->node->group() != nullptr) {
-        added = add(name, entries.Folder(*child, view), at + 1);
-      }
-      if (!added || !*added) return added;
-    }
-    if (const auto gone = nodes.WhyGone(*node)) return tl::unexpected(*gone);
-    return true;
-  });
+  return std::make_unique<FixedPart>(
+      [&nodes, &entries, &failures, add_file, age, node = group.node, view,
+       names = std::move(names)](uint64_t from, const AddEntry& add) -> Result<bool> {
+        for (uint64_t at = from; at < 2 * names.size(); ++at) {
+          const std::string& name = names[at / 2];
+          const std::string path = name.empty() ? node->path : JoinKey(node->path, name);
+          const auto child = nodes.List(path, view, age);
+          if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
+          if (!child && child.error().code == ErrorCode::kNotFound) continue;
+          if (!child) failures.OnFailure("readdir", child.error());
+          const bool is_readable = child && !child->outline->is_unreadable;
+          if (is_readable && child->outline->hidden[view]) continue;
+          Result<bool> added = true;
+          if (at % 2 == 0) {
+            const auto has_file = nodes.hierarchy().HasFileOrFolder(path, view, /*file=*/true, age);
+            if (!has_file) return Fail(has_file);
+            if (*has_file) added = add_file(path, add, at + 1);
+          } else if (is_readable && !name.empty() && child->outline->is_group) {
+            added = add(name, entries.Folder(*child, view), at + 1);
+          }
+          if (!added || !*added) return added;
+        }
+        if (const auto gone = nodes.WhyGone(*node)) return tl::unexpected(*gone);
+        return true;
+      });
 }
 
-// Folders of chunks: with these coordinates along the next axis (sorted), or with all up to
-// `count`. Positions are coordinates.
+// Folders of chunks: those with the sorted `coordinates` along the next axis, or with all
+// coordinates below `count`. Positions are coordinates.
 std::unique_ptr<FolderPart> ChunkFolders(const Entries& entries, const ChunkPrefix& prefix,
                                          std::vector<uint64_t> coordinates, uint64_t count) {
   return std::make_unique<FixedPart>([&entries, prefix, coordinates = std::move(coordinates),
@@ -185,7 +332,7 @@ std::unique_ptr<FolderPart> ChunkFolders(const Entries& entries, const ChunkPref
   });
 }
 
-// The folder "c" that holds all chunks of an array. Its position is 0.
+// The folder "c" that contains all chunks of an array. Its position is 0.
 std::unique_ptr<FolderPart> ChunkRoot(const Entries& entries, const CurrentNode& node,
                                       size_t view) {
   return std::make_unique<FixedPart>([&entries, node, view](uint64_t from, const AddEntry& add) {
@@ -193,7 +340,7 @@ std::unique_ptr<FolderPart> ChunkRoot(const Entries& entries, const CurrentNode&
   });
 }
 
-// The files of the status folder. Positions are those in `names`.
+// The files of the status folder. Positions are indexes of `names`.
 std::unique_ptr<FolderPart> StatusNames(std::vector<std::string> names) {
   return std::make_unique<FixedPart>(
       [names = std::move(names)](uint64_t from, const AddEntry& add) {
@@ -224,28 +371,29 @@ Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
   } else if (target.kind == Target::Kind::kFolder && HasFiles(target.view)) {
     auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age());
     if (!children) return Fail(children);
-    // The file of the root itself, if it has one, comes first.
+    // The file of the root itself comes first, if the root has one.
     if (target.record->path.empty()) children->value.emplace(children->value.begin());
     id = nodes_.FolderId(*node->record, target.view);
     rest = AssembledFileNames(nodes_, contents_, entries_, failures_, *node, target.view,
                               std::move(children->value));
   } else if (target.kind == Target::Kind::kFolder && node->node->group() != nullptr) {
-    auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age(), /*listed=*/true);
-    if (!children) return Fail(children);
     id = nodes_.FolderId(*node->record, target.view);
-    documents = DocumentFiles(nodes_, contents_, entries_, *node, target.view,
-                              children->value.size() <= consolidated_max_);
-    const auto files = nodes_.hierarchy().Files(*node->node, nodes_.check_age());
-    if (!files) return Fail(files);
-    children->value.insert(children->value.end(), files->value.begin(), files->value.end());
-    children->validity &= files->validity;
-    rest = ChildFolders(nodes_, entries_, failures_, *node, target.view, std::move(*children));
+    auto children = std::make_unique<ChildFolders>(nodes_, entries_, failures_, *node, target.view);
+    const auto takes_long = [&children = *children, most = consolidated_max_] {
+      return children.MayHaveMoreThan(most);
+    };
+    const auto ask = [&children = *children, most = consolidated_max_] {
+      return children.HasAtMost(most);
+    };
+    documents = DocumentFiles(nodes_, contents_, entries_, *node, target.view, {takes_long, ask});
+    rest = std::move(children);
   } else if (target.kind == Target::Kind::kFolder || target.kind == Target::Kind::kChunkFolder) {
     if (target.kind == Target::Kind::kFolder) {
       id = nodes_.FolderId(*node->record, target.view);
-      documents = DocumentFiles(nodes_, contents_, entries_, *node, target.view, true);
+      documents = DocumentFiles(nodes_, contents_, entries_, *node, target.view,
+                                {[] { return false; }, [] { return Result<bool>(true); }});
     } else if (node->range == nullptr || node->range->rank() != target.range->rank()) {
-      return Fail(ErrorCode::kStale, "{} changed its rank", target.record->path);
+      return Fail(ErrorCode::kStale, "{}: the rank of the array has changed", target.record->path);
     } else {
       id = target.range->FolderId(target.view, {target.prefix.data(), target.level});
     }
@@ -267,14 +415,14 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
   const size_t rank = node.range->rank();
   const ChunkPrefix prefix{node, target.view, target.prefix, target.level};
   for (size_t d = 0; d < prefix.level; ++d) {
-    // A folder of an older layout, outside the current array: empty.
+    // A folder of an older layout, outside the current array, is empty.
     if (prefix.at[d] >= layout.inner_grid.counts()[d]) return nullptr;
   }
   if (layout.inner_grid.size() == 0) return nullptr;
   const bool is_root = target.kind == Target::Kind::kFolder && part.naming.nested() &&
                        part.naming.prefix_c && rank > 0;
   const bool has_folders = part.naming.nested() && prefix.level + 1 < rank;
-  // If missing chunks have files too, the folder contains the whole range.
+  // If missing chunks also have files, the folder contains the whole range.
   const bool has_all = part.fill_chunk != nullptr;
   if (is_root) {
     const auto any = has_all ? Valid<bool>{true, {}} : chunks.AnyChunk({}, nodes_.check_age());
@@ -291,7 +439,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
     return ChunkFolders(entries_, prefix, std::move(*coordinates), 0);
   }
   if (has_all) {
-    // Contiguous, because the prefix leaves open only the last axis, or all axes.
+    // The objects are contiguous, because the prefix leaves only the last axis, or all axes, open.
     ChunkCoordinates at{};
     for (size_t d = 0; d < prefix.level; ++d) at[d] = layout.PlaceOf(d, prefix.at[d]).outer;
     const uint64_t first = layout.outer_grid.Linear({at.data(), rank});

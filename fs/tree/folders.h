@@ -1,4 +1,4 @@
-// Folders: opens the folders of a mount and determines their contents, except chunk files
+// Folders: opens the folders of a mount and finds their entries, except chunk files
 // (chunk_files.h). Thread-safe.
 #pragma once
 
@@ -23,12 +23,13 @@ class Folders {
         failures_(failures),
         consolidated_max_(consolidated_max) {}
 
-  /// Fails if its contents cannot be read: it is not shown as empty.
+  /// Opens a folder. Fails if its contents cannot be read, because it must not look empty.
   [[nodiscard]] Result<std::unique_ptr<Folder>> Open(const Target& target) const;
   [[nodiscard]] std::unique_ptr<Folder> OpenStatus(const StatusFiles& files) const;
 
  private:
-  // The chunks of an array below a prefix, as chunk files or as folders; null if there are none.
+  // The chunks of an array below a prefix, as chunk files or as folders; null if the prefix has no
+  // chunks.
   Result<std::unique_ptr<FolderPart>> ChunksBelow(const CurrentNode& node,
                                                   const Target& target) const;
 

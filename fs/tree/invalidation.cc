@@ -10,10 +10,11 @@ namespace {
 
 // The changes of one node.
 struct NodeChanges {
-  std::vector<std::string> objects;  // keys of stored objects and folders of objects, most likely
-  std::set<std::string> children;    // names of other changed children
-  bool is_itself = false;            // its documents changed
-  bool is_everything = false;        // its folder, or too many names below it, changed
+  // Keys that are most likely keys of stored objects or of their folders.
+  std::vector<std::string> objects;
+  std::set<std::string> children;  // the names of other changed children
+  bool is_itself = false;          // the node's documents have changed
+  bool is_everything = false;      // the node's folder, or too many names below it, have changed
 };
 
 class Finder {
@@ -21,14 +22,14 @@ class Finder {
   Finder(Nodes& nodes, EntryInvalidator& invalidator) : nodes_(nodes), invalidator_(invalidator) {}
 
   bool Run(const Changes& changes) {
-    if (changes.all) return false;
+    if (changes.all || changes.all_names) return false;
     for (const std::string& key : changes.keys) Collect(key);
     for (const std::string& folder : changes.folders) {
       NodeRecord* const owner = nodes_.OwnerOf(folder);
       if (owner == nullptr) continue;
       NodeChanges& changed = changed_[owner];
       changed.is_itself = true;
-      // Nodes below a group have folders of their own.
+      // Nodes below a group have their own folders.
       changed.is_everything = changed.is_everything || RangeOf(*owner) != nullptr;
     }
     bool has_changed_nodes = false;
@@ -48,7 +49,7 @@ class Finder {
   }
 
  private:
-  // Chunks in [first, end) along each axis.
+  // The chunks with coordinates in [first, end) along each axis.
   struct Box {
     ChunkCoordinates first{};
     ChunkCoordinates end{};
@@ -56,7 +57,7 @@ class Finder {
 
   void Collect(const std::string& key) {
     NodeRecord* const owner = nodes_.OwnerOf(key);
-    if (owner == nullptr) return;  // nothing was looked up
+    if (owner == nullptr) return;  // no name below the root was looked up
     NodeChanges& changed = changed_[owner];
     if (key.size() == owner->path.size()) {
       changed.is_itself = changed.is_everything = true;
@@ -74,7 +75,7 @@ class Finder {
   void Drop(const NodeRecord& folder, size_t view, const std::string& name) {
     Drop(nodes_.FolderId(folder, view), name);
   }
-  // Drops the names of a node in a view: of its folder, its file, or both.
+  // Drops the names of a node in a view: the name of its folder, of its file, or both.
   void DropNode(const NodeRecord& group, size_t view, const std::string& name) {
     Drop(group, view, name);
     const std::string_view suffix = AllViews()[view]->suffix();
@@ -92,10 +93,11 @@ class Finder {
     invalidator_.CheckEntry(folder, name);
   }
 
-  // The names in a chunk folder that is no longer watched. Names in other folders are unknown.
+  // Invalidates the names in a chunk folder that is no longer watched. The names in other folders
+  // are unknown.
   void Expire(const std::string& folder) {
     NodeRecord* const owner = nodes_.OwnerOf(folder);
-    if (owner == nullptr) return;  // nothing was looked up
+    if (owner == nullptr) return;  // no name below the root was looked up
     if (owner->path.size() == folder.size()) {
       are_all_named_ = false;
       return;
@@ -105,7 +107,7 @@ class Finder {
     AddObjects(*owner, changed);
   }
 
-  // The latest known chunks, even if they were evicted.
+  // The latest known chunks of an array, even if they were evicted.
   RangePtr RangeOf(NodeRecord& record) {
     const CurrentNode last = nodes_.table().LastSeen(record);
     if (last.node != nullptr || last.range != nullptr) return last.range;
@@ -113,12 +115,12 @@ class Finder {
     return current ? current->range : nullptr;
   }
 
-  // Its documents, and names that depend on them.
+  // Drops the names of a node's documents, and names that depend on these documents.
   void AddNode(NodeRecord& record, const NodeChanges& changed) {
     const auto now = nodes_.Refresh(record.path);
     const auto [is_another, ranges] = nodes_.table().TakeChange(record, now.has_value());
     const bool is_everything = is_another || changed.is_everything;
-    // A group affects everything below it.
+    // A change of a group affects everything below it.
     if (is_everything && nodes_.table().HasBelow(record.path)) are_all_named_ = false;
     if (record.path.empty()) (void)invalidator_.InvalidateFolder(kRootId);
     const NodeRecord* const parent =
@@ -131,7 +133,7 @@ class Finder {
       for (const std::string_view document : {kZarrJson, kZarray, kZgroup, kZattrs, kZmetadata}) {
         Drop(record, view, std::string(document));
       }
-      // A child that was never found, but perhaps looked up.
+      // The kernel may have cached that a child does not exist, so the names of all children go.
       for (const std::string& child : changed.children) DropNode(record, view, child);
     }
     AddConsolidated(record.path);
@@ -145,7 +147,7 @@ class Finder {
     const auto& layout = range->chunks->layout();
     const auto& counts = layout.inner_grid.counts();
     for (const std::string& key : changed.objects) {
-      // A folder of objects affects the permissions of all objects below it.
+      // A change of a folder of objects affects the permissions of all objects below it.
       Box box;
       const auto fixed = range->chunks->PrefixOfKey(key, box.first);
       if (!fixed) continue;
@@ -184,7 +186,7 @@ class Finder {
     }
   }
 
-  // Names in the array's own folder; `at` is fixed up to `level`.
+  // Drops the names of chunks in the array's own folder; `at` is fixed up to `level`.
   void AddFlat(const ArrayRange& range, size_t view, const Box& box, ChunkCoordinates& at,
                size_t level) {
     if (level == range.rank()) {
@@ -196,7 +198,7 @@ class Finder {
     }
   }
 
-  // Names in a folder of chunks, and in the folders below it.
+  // Drops the names of chunks in a folder of chunks, and in the folders below it.
   void AddLevel(const ArrayRange& range, size_t view, const Box& box, ChunkCoordinates& at,
                 size_t level, NodeId folder) {
     if (!invalidator_.InvalidateFolder(folder)) return;
@@ -212,7 +214,7 @@ class Finder {
     }
   }
 
-  // Consolidated documents of a node and all its ancestors.
+  // Drops the consolidated documents of a node and all its ancestors.
   void AddConsolidated(std::string_view path) {
     for (;; path = FolderOf(path)) {
       const NodeRecord* const record = nodes_.table().Find(path);
@@ -225,7 +227,7 @@ class Finder {
     }
   }
 
-  // Documents of the root's children that depend on each other.
+  // Drops documents of the root's children that depend on each other.
   void AddSharedDocuments() {
     for (size_t view = 0; view < AllViews().size(); ++view) {
       const auto known = nodes_.hierarchy().KnownDimensions(view);
@@ -237,7 +239,8 @@ class Finder {
     }
   }
 
-  // Documents of arrays that say what a group above or its nodes do.
+  // Drops documents of arrays whose content depends on a group above the array or on the nodes of
+  // that group.
   void AddPlaced(std::string_view folder) {
     for (const std::string& path : nodes_.hierarchy().KnownPlaced(folder)) {
       const NodeRecord* const record = nodes_.table().Find(path);
@@ -252,7 +255,7 @@ class Finder {
   std::map<NodeRecord*, NodeChanges> changed_;
   size_t left_ = kMaxInvalidatedEntries;
   bool are_all_named_ = true;
-  bool are_dropped_ = true;  // otherwise names are checked again
+  bool are_dropped_ = true;  // if false, names are only checked again
 };
 
 }  // namespace

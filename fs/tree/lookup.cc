@@ -8,10 +8,10 @@
 namespace zarrfs {
 namespace {
 
-// Retries when a shard is replaced during a lookup.
+// The maximum number of attempts if a shard is replaced during a lookup.
 constexpr int kMaxAttempts = 3;
 
-// Whether an array that was never read may have a chunk of this name in its folder.
+// Whether `name` may be a chunk in the folder of an array that was never read.
 bool MayBeChunk(std::string_view name) {
   return name.find_first_not_of("0123456789.") == name.npos && !name.starts_with('.');
 }
@@ -34,8 +34,8 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
   const bool is_unknown = !entry && entry.error().code != ErrorCode::kWouldBlock && known->error &&
                           known->error->code != ErrorCode::kNotFound;
   if (!is_unknown) return entry;
-  // A name that the node did not have may exist by now. Readers take an error for an absent chunk,
-  // so its document becomes a file whose READ gives the reason.
+  // An unreadable node may have names that it did not have when it was last read. Readers take an
+  // error for an absent chunk, so the name becomes a file whose READ fails with the reason.
   const CurrentNode& node = known->current;
   const bool may_be_array = node.node == nullptr || node.node->group() == nullptr;
   if (folder.kind == Target::Kind::kFolder && may_be_array && MayBeChunk(name)) {
@@ -61,7 +61,8 @@ Result<Entry> Lookup::FindInterrupted(const Target& folder, const std::string& n
   }
   if (entry) {
     entry->name_timeout = Timeouts::kUnreadableName;
-    // Otherwise the kernel asks for them in vain.
+    // A longer timeout, because otherwise the kernel would immediately request the attributes, in
+    // vain.
     entry->attribute_timeout = Timeouts::kUnreadableAttributes;
   }
   return entry;
@@ -91,10 +92,28 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
   if (node.node->chunks != nullptr && !IsNodeNameBelowArray(name)) {
     return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, nullptr);
   }
-  const auto child = nodes_.KnowListed(JoinKey(node.node->path, name), view);
+  // Names that no node can have in this view are absent without a call of the store, which may be
+  // behind a network. Readers look up `.zarray` in each group.
+  if (!AllViews()[view]->AllowsNodeName(name))
+    return tl::unexpected(Absent("no node has such a name in this view"));
+  return Child(JoinKey(node.node->path, name), view, name);
+}
+
+Result<Entry> Lookup::Child(const std::string& path, size_t view, const std::string& name) const {
+  // If the node can be read, the lookup returns the same entry as the listing.
+  if (nodes_.store().AnswersFast()) {
+    const auto listed = nodes_.List(path, view, nodes_.check_age());
+    const bool is_absent = !listed && listed.error().code == ErrorCode::kNotFound;
+    if (is_absent && nodes_.LastSeen(path).node == nullptr) return Fail(listed);
+    if (listed && !listed->outline->is_unreadable && !listed->outline->is_file) {
+      if (Hierarchy::Shows(*listed->outline, name, view)) return entries_.Folder(*listed, view);
+      return tl::unexpected(Absent("hidden"));
+    }
+  }
+  const auto child = nodes_.KnowListed(path, view);
   if (!child) return Fail(child);
   if (child->error && child->current.node != nullptr && child->current.node->is_file) {
-    return tl::unexpected(*child->error);  // no reader takes that for a fill value
+    return tl::unexpected(*child->error);  // no reader takes a missing stored file for a fill value
   }
   if (child->error) return entries_.UnreadableFolder(*child, view);
   if (!Hierarchy::Shows(*child->current.node, name, view)) return tl::unexpected(Absent("hidden"));
@@ -129,7 +148,8 @@ Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
   const CurrentNode& node = known.current;
   const bool is_gone = known.error->code == ErrorCode::kNotFound;
   if (!is_gone) {
-    // Documents that it had, or that an array would have: reading one gives the reason.
+    // Documents that the node had, or that an array would have, become files whose READ fails with
+    // the reason.
     static const NodeView kNever;
     const NodeView& shown = node.node != nullptr ? node.node->views[view] : kNever;
     for (size_t d = 0; d < shown.documents.size(); ++d) {
@@ -145,7 +165,7 @@ Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
   if (node.range != nullptr) {
     return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, known.why());
   }
-  // Below a group, only names known to earlier workers are known to be nodes.
+  // Below an unreadable group, only names that earlier workers knew as nodes are known to be nodes.
   const CurrentNode child = nodes_.LastSeen(JoinKey(node.record->path, name));
   if (child.record == nullptr) return tl::unexpected(*known.error);
   return entries_.UnreadableFolder({child, known.error}, view);
@@ -157,7 +177,7 @@ Result<Entry> Lookup::InChunkFolder(const Target& folder, const KnownNode& known
   if (known.error && node.range == nullptr) node.range = folder.range;
   // In a folder of an older layout, coordinates still mean the same chunk, if it exists.
   if (node.range != nullptr && node.range->rank() != folder.range->rank()) {
-    return Fail(ErrorCode::kStale, "{} changed its rank", folder.record->path);
+    return Fail(ErrorCode::kStale, "{}: the rank of the array has changed", folder.record->path);
   }
   return ChunkPath(node, folder.view, folder.prefix, folder.level, /*in_array=*/false, name,
                    known.why());
@@ -171,7 +191,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   const ArrayRange& range = *node.range;
   const auto& grid = range.chunks->layout().inner_grid;
   for (size_t d = 0; d < level; ++d) {
-    // A folder of an older layout, outside the current array.
+    // The folder belongs to an older layout and is outside the current array, so it has no chunks.
     if (prefix[d] >= grid.counts()[d]) return tl::unexpected(absent);
   }
   if (grid.size() == 0 ||
@@ -188,7 +208,8 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
     const ChunkName chunk{node, view, InnerIndex{grid.Linear(coordinates)}};
     if (error == nullptr) return Chunk(chunk);
     auto entry = entries_.UnreadableChunk(chunk, *error);
-    if (entry) entry->name_timeout = Timeouts::kUnreadableName;  // metadata may be repaired
+    // The metadata may be repaired at any moment.
+    if (entry) entry->name_timeout = Timeouts::kUnreadableName;
     return entry;
   }
   if (range.views[view].fill_chunk != nullptr || error != nullptr) {

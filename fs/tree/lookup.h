@@ -1,4 +1,4 @@
-// Lookup: names to entries.
+// Lookup: finds the entry of a name in a folder.
 //
 // Old readers take a failed lookup for an absent chunk, so everything that may exist has an entry
 // (entries.h). Thread-safe.
@@ -18,25 +18,28 @@ class Lookup {
   Lookup(Nodes& nodes, const Entries& entries, const Timeouts& timeouts)
       : nodes_(nodes), entries_(entries), timeouts_(timeouts) {}
 
-  /// The entry of a name in a folder. Without an id, or kNotFound, if the name does not exist.
+  /// Finds the entry of a name in a folder. If the name does not exist, returns an entry without an
+  /// id, or kNotFound.
   [[nodiscard]] Result<Entry> Find(const Target& folder, const std::string& name) const;
 
-  /// The latest known entry of a name after its lookup was interrupted: old readers take that, too,
-  /// for an absent chunk. Fails if nothing is known.
+  /// Returns the latest known entry of a name after its lookup was interrupted, because old readers
+  /// also take an interruption for an absent chunk. Fails if nothing is known about the name.
   [[nodiscard]] Result<Entry> FindInterrupted(const Target& folder, const std::string& name) const;
 
  private:
   Result<Entry> InRootOfViews(const std::string& name) const;
   Result<Entry> InNode(const KnownNode& node, size_t view, const std::string& name) const;
-  // In a view of files.
+  // Finds the folder or file of a node below a group.
+  Result<Entry> Child(const std::string& path, size_t view, const std::string& name) const;
+  // Finds a name in a folder of a view of files.
   Result<Entry> InFolderOfFiles(const CurrentNode& group, size_t view,
                                 const std::string& name) const;
   Result<Entry> InUnreadable(const KnownNode& node, size_t view, const std::string& name) const;
   Result<Entry> InChunkFolder(const Target& folder, const KnownNode& node,
                               std::string_view name) const;
-  // A name in the array's own folder (`in_array`), or in the folder of the chunks that begin with
-  // the first `level` coordinates of `prefix`. `error`: why the array cannot be read, or null; if
-  // not null, any chunk may exist.
+  // Finds a name in the array's own folder (`in_array`), or in the folder of the chunks that begin
+  // with the first `level` coordinates of `prefix`. `error`: why the array cannot be read, or null
+  // if it can. An unreadable array may have any chunk.
   Result<Entry> ChunkPath(const CurrentNode& node, size_t view, ChunkCoordinates prefix,
                           size_t level, bool in_array, std::string_view name,
                           const Error* error) const;

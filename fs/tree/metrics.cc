@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 
-// Writes the text: each metric begins with Describe(), followed by its samples.
+// Writes the Prometheus format. Each metric begins with Describe(), followed by its samples.
 class PrometheusText {
  public:
   void Describe(std::string_view name, std::string_view type, std::string_view help) {
@@ -44,7 +44,7 @@ class PrometheusText {
 
 void WriteRequests(PrometheusText& text, const RequestFigures& requests) {
   text.Describe("zarrfs_requests_total", "counter",
-                "Requests of the kernel that were answered; absent: there is no such name.");
+                "Requests of the kernel that were answered; absent: the name does not exist.");
   for (size_t o = 0; o < kOperations; ++o) {
     for (size_t r = 0; r < kRequestResults; ++r) {
       text.Sample(requests.answered[o][r], fmt::format(R"(operation="{}",result="{}")",
@@ -70,10 +70,10 @@ void WriteRequests(PrometheusText& text, const RequestFigures& requests) {
     text.Sample(static_cast<double>(durations.sum_ns) / kNsPerSecond, labels, "_sum");
     text.Sample(count, labels, "_count");
   }
-  text.Only("zarrfs_read_bytes_total", "counter", "Bytes of files that were given to readers.",
+  text.Only("zarrfs_read_bytes_total", "counter", "Bytes of files that readers received.",
             requests.read_bytes);
   text.Only("zarrfs_read_ahead_files_total", "counter",
-            "Chunk files that were given to the kernel before they were asked for.",
+            "Chunk files that were pushed to the kernel before they were requested.",
             requests.files_read_ahead);
 }
 
@@ -84,12 +84,12 @@ void WriteCaches(PrometheusText& text, const MountFigures& figures) {
     text.Sample(figures.index_cache.*figure, R"(cache="index")");
     text.Sample(figures.chunk_cache.*figure, R"(cache="chunk")");
   };
-  write("zarrfs_cache_hits_total", "counter", "Times that something was found in the cache.",
+  write("zarrfs_cache_hits_total", "counter", "Requests that found their entry in the cache.",
         &CacheStatistics::hits);
   write("zarrfs_cache_misses_total", "counter",
-        "Times that something had to be loaded into the cache.", &CacheStatistics::misses);
+        "Requests that had to load their entry into the cache.", &CacheStatistics::misses);
   write("zarrfs_cache_evictions_total", "counter",
-        "Entries that made room for others; many mean that the cache is too small.",
+        "Entries evicted to make room for others; many mean that the cache is too small.",
         &CacheStatistics::evictions);
   write("zarrfs_cache_bytes", "gauge", "Bytes of memory that the cache holds.",
         &CacheStatistics::bytes);
@@ -97,10 +97,9 @@ void WriteCaches(PrometheusText& text, const MountFigures& figures) {
         "Bytes of memory that the cache may hold (options index_cache and cache).",
         &CacheStatistics::limit);
   text.Only("zarrfs_memory_bytes", "gauge",
-            "Bytes of memory in use: caches, metadata, what is being decoded.",
-            figures.memory_bytes);
+            "Bytes of memory in use: caches, metadata, running decodes.", figures.memory_bytes);
   text.Only("zarrfs_memory_limit_bytes", "gauge",
-            "Bytes of memory that these may use (option memory).", figures.memory_limit);
+            "Bytes of memory that the worker may use (option memory).", figures.memory_limit);
 }
 
 }  // namespace
@@ -125,7 +124,7 @@ void RequestMetrics::End(const Request& request, RequestResult result, uint64_t 
 
 void RequestMetrics::EndAfter(Operation operation, int64_t duration_ns, RequestResult result,
                               uint64_t bytes) {
-  size_t bucket = 0;  // most durations are short
+  size_t bucket = 0;  // a linear search, because most durations are short
   while (bucket < kDurationBuckets.size() && duration_ns > kDurationBuckets[bucket]) ++bucket;
   const size_t first = kDurations + static_cast<size_t>(operation) * kDurationCounters;
   counters_.Add(first + bucket);
@@ -161,21 +160,30 @@ RequestFigures RequestMetrics::figures() const {
 
 std::string MetricsText(const MountFigures& figures) {
   PrometheusText text;
-  text.Describe("zarrfs_build_info", "gauge", "Which zarrfs this is.");
+  text.Describe("zarrfs_build_info", "gauge", "The version of zarrfs.");
   text.Sample(1, fmt::format(R"(version="{}")", ZARRFS_VERSION));
   text.Only("zarrfs_start_time_seconds", "gauge", "When this mount began, in seconds since 1970.",
             fmt::format("{:.3f}", figures.start_time));
   WriteRequests(text, figures.requests);
   WriteCaches(text, figures);
   text.Only("zarrfs_store_reads_total", "counter",
-            "Reads asked of the store, those that found nothing or failed too.",
+            "Reads from the store, including those that failed or found no object.",
             figures.store_reads);
-  text.Only("zarrfs_store_read_bytes_total", "counter", "Bytes that the store gave.",
+  text.Only("zarrfs_store_read_bytes_total", "counter", "Bytes read from the store.",
             figures.store_read_bytes);
   text.Only("zarrfs_store_errors_total", "counter",
-            "Calls that the store could not answer: input/output errors, refusals, time-outs.",
+            "Store calls that failed: input/output errors, refusals, timeouts.",
             figures.store_errors);
-  text.Only("zarrfs_arrays", "gauge", "Arrays that were looked at since the mount began.",
+  if (const auto& network = figures.network) {
+    text.Describe("zarrfs_network_requests_total", "counter",
+                  "Requests sent to the bucket or web server, repeated ones too.");
+    text.Sample(network->gets, R"(kind="get")");
+    text.Sample(network->lists, R"(kind="list")");
+    text.Only("zarrfs_network_received_bytes_total", "counter",
+              "Bytes of the answers of the bucket or web server, without their headers.",
+              network->received_bytes);
+  }
+  text.Only("zarrfs_arrays", "gauge", "Arrays that were used since the mount began.",
             figures.arrays);
   text.Only("zarrfs_damage_total", "counter",
             "Damaged objects found in the store; .zarrfs/errors names them.", figures.damage);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "zarrcore/base/answer_age.h"
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/base/printable.h"
 
@@ -40,18 +41,19 @@ Nodes::Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
       hierarchy_(store_, OptionsOfHierarchy(options, timeouts, std::move(on_superseded)),
                  [&failures](const Error& error) { failures.OnReport(error); }),
       listed_(only_view ? ViewSet().set(*only_view) : options.views),
-      table_(listed_, journal, options.node_cache) {}
+      table_(listed_, journal, options.node_cache,
+             store_->ChangesInSteps() ? options.past_versions : PastVersions::kMaxOpen) {}
 
 Result<Target> Nodes::Resolve(NodeId id) {
   auto target = table_.Resolve(id);
   Result<CurrentNode> loaded = CurrentNode{};
   if (target && target->kind == Target::Kind::kUnloaded) {
-    loaded = Refresh(target->record->path, kAnyAge);  // keeps the table's result alive
+    loaded = Refresh(target->record->path, kAnyAge);  // keeps the node loaded
     if (!loaded) return Fail(loaded);
     target = table_.Resolve(id);
   }
   if (!target || target->kind == Target::Kind::kUnloaded) {
-    return Fail(ErrorCode::kStale, "what this inode stood for is gone");
+    return Fail(ErrorCode::kStale, "the file or folder of this inode no longer exists");
   }
   if (target->kind == Target::Kind::kRoot) {
     target->record = table_.Find("");
@@ -67,7 +69,7 @@ Result<CurrentNode> Nodes::Refresh(const std::string& path, Age max_age) {
   const auto node = hierarchy_.Get(path, max_age);
   if (!node) return Fail(node);
   if (path.empty()) {
-    const std::lock_guard lock(root_mutex_);
+    const MutexLock lock(root_mutex_);
     root_info_ = (*node)->folder_info;
   }
   return table_.Refresh(*node);
@@ -78,6 +80,18 @@ Result<CurrentNode> Nodes::RefreshListed(const std::string& path, size_t view, A
   if (!node) return Fail(node);
   if ((*node)->is_provisional && (*node)->views[view].hidden) return Refresh(path, max_age);
   return table_.Refresh(*node);
+}
+
+Result<ListedNode> Nodes::List(const std::string& path, size_t view, Age max_age) {
+  auto outline = hierarchy_.GetOutline(path, max_age, /*listed=*/true);
+  if (outline && (*outline)->is_provisional && (*outline)->hidden[view]) {
+    outline = hierarchy_.GetOutline(path, max_age);
+  }
+  if (!outline) return Fail(outline);
+  if (store_is_gone_) CheckStore();
+  const auto record = table_.Refresh(**outline);
+  if (!record) return Fail(record);
+  return ListedNode{*record, *std::move(outline)};
 }
 
 Result<KnownNode> Nodes::Know(const std::string& path, Result<CurrentNode> current) {
@@ -110,6 +124,7 @@ CurrentNode Nodes::LastSeen(std::string_view path) const {
 }
 
 std::optional<Error> Nodes::CheckStore() {
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
   const auto root = hierarchy_.Get("", timeouts_.check_age());
   if (!root && root.error().code == ErrorCode::kWouldBlock) return std::nullopt;
   const Error* const error = root ? (*root)->unreadable() : &root.error();
@@ -133,17 +148,19 @@ std::optional<Error> Nodes::WhyGone(const Node& node) const {
   const int64_t now_ns = SteadyNowNs();
   const auto seen_ns = seen_ns_.Get(key);
   if (seen_ns != nullptr && now_ns - *seen_ns < check_age().count()) return std::nullopt;
+  const AcceptedAnswers accepted(check_age(), {});
+  const OldestAnswer oldest;
   const auto document = store_->Stat(key);
   if (!document) return document.error();
   if (!store_->AnswersFast()) {
-    seen_ns_.Put(key, std::make_shared<int64_t>(now_ns), key.size() + 256);
+    seen_ns_.Put(key, std::make_shared<int64_t>(OldestAnswer::Or(now_ns)), key.size() + 256);
   }
   return std::nullopt;
 }
 
 ObjectInfo Nodes::InfoOf(const CurrentNode& node) const {
   if (node.node != nullptr) return node.node->folder_info;
-  const std::lock_guard lock(root_mutex_);
+  const MutexLock lock(root_mutex_);
   ObjectInfo info = root_info_;
   info.is_folder = true;
   info.mode = 0555;

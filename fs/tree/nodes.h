@@ -1,13 +1,12 @@
-// Nodes: the groups and arrays of the store together with their ids.
+// Nodes: the groups and arrays of the store, together with their ids.
 //
-// Absent is a value in Zarr: readers take a chunk whose lookup fails, for any reason, for the fill
-// value. So Know() returns the current node or, if that cannot be read, its latest snapshot with
-// the error; it fails only for nodes that the store never had. Thread-safe.
+// In Zarr an absent chunk has a meaning: readers take a chunk whose lookup fails, for any reason,
+// for the fill value. So Know() returns the current node or, if it cannot be read, its latest
+// snapshot with the error. Know() fails only for nodes that the store never had. Thread-safe.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,18 +16,25 @@
 #include "fs/tree/timeouts.h"
 #include "fs/tree/tree_options.h"
 #include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/hierarchy/hierarchy.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
 
-/// A node as a request finds it.
+/// The state of a node at the time of a request.
 struct KnownNode {
-  CurrentNode current;         // without a node and a range if it was never read
-  std::optional<Error> error;  // why it cannot be read; kNotFound if it was removed
+  CurrentNode current;         // without a node and a range if the node was never read
+  std::optional<Error> error;  // why the node cannot be read; kNotFound if it was removed
 
   [[nodiscard]] const Error* why() const { return error ? &*error : nullptr; }
+};
+
+/// The outline of a node, with its ids.
+struct ListedNode {
+  NodeRecord* record = nullptr;
+  OutlinePtr outline;
 };
 
 class Nodes {
@@ -38,42 +44,51 @@ class Nodes {
         std::optional<size_t> only_view, IdJournal& journal, const Timeouts& timeouts,
         FailureLog& failures, OnSuperseded on_superseded);
 
-  /// The meaning of an id, loaded. The root of a mount of one view is that view's folder. kStale if
-  /// it is gone.
+  /// Returns the file or folder of an id, with its data loaded. For a mount of one view the root is
+  /// that view's folder. kStale if the file or folder no longer exists.
   [[nodiscard]] Result<Target> Resolve(NodeId id);
 
-  /// The node with its ids, from an answer of the store at most `max_age` old.
+  /// Returns the node with its ids, from an answer of the store that is at most `max_age` old.
   [[nodiscard]] Result<CurrentNode> Refresh(const std::string& path, Age max_age);
   [[nodiscard]] Result<CurrentNode> Refresh(const std::string& path) {
     return Refresh(path, timeouts_.check_age());
   }
 
-  /// The node from Hierarchy::GetListed(): enough for the entry of its folder in a view.
+  /// Returns the outline of a node, which is enough for the entry of its folder in a view; see
+  /// Hierarchy::GetOutline().
+  [[nodiscard]] Result<ListedNode> List(const std::string& path, size_t view, Age max_age);
+
+  /// Like Refresh(), but uses Hierarchy::GetListed(), which is enough for the entry of the node's
+  /// folder in a view.
   [[nodiscard]] Result<CurrentNode> RefreshListed(const std::string& path, size_t view,
                                                   Age max_age);
 
-  /// Fails only if the store never had the node, or the answer must wait.
+  /// Returns the state of a node. Fails only if the store never had the node, or the call would
+  /// block.
   [[nodiscard]] Result<KnownNode> Know(const std::string& path) {
     return Know(path, Refresh(path));
   }
-  /// Know() with RefreshListed().
+  /// Like Know(), with RefreshListed().
   [[nodiscard]] Result<KnownNode> KnowListed(const std::string& path, size_t view) {
     return Know(path, RefreshListed(path, view, timeouts_.check_age()));
   }
-  /// Know() without the store: the latest snapshot of the node, which cannot be read now because of
-  /// `error`.
+  /// Like Know(), without a request to the store: returns the latest snapshot of the node, which
+  /// cannot be read now because of `error`.
   [[nodiscard]] KnownNode LastKnown(const Target& target, const Error& error) const;
-  /// Without a node if none was read at that path, or it was evicted.
+  /// Returns the latest snapshot at a path. It has no node if none was read there, or the node was
+  /// evicted.
   [[nodiscard]] CurrentNode LastSeen(std::string_view path) const;
 
-  /// Why the store is gone, if it is. Logs its disappearance and its return once each.
+  /// Returns why the store is gone; nullopt if it answers. Logs its disappearance and its return
+  /// once each.
   std::optional<Error> CheckStore();
 
-  /// Why the document that makes it a node is gone; nullopt if it exists. Without it, the chunks of
-  /// an array and the nodes below a group are gone, not absent.
+  /// Returns why the metadata document of a node has disappeared; nullopt if it exists. Without the
+  /// document, the chunks of an array and the nodes below a group have disappeared, and must not
+  /// look absent.
   [[nodiscard]] std::optional<Error> WhyGone(const Node& node) const;
 
-  /// Owner, permissions and times for entries of a node, even one that was never read.
+  /// Owner, permissions and times for entries of a node, even of a node that was never read.
   [[nodiscard]] ObjectInfo InfoOf(const CurrentNode& node) const;
 
   /// The id of a node's folder in a view.
@@ -104,9 +119,10 @@ class Nodes {
   const Timeouts& timeouts_;
   FailureLog& failures_;
   std::atomic<bool> store_is_gone_ = false;
-  mutable std::mutex root_mutex_;
-  ObjectInfo root_info_;  // latest known; its node may be evicted
-  // When WhyGone() last saw a document of a slow store, by key.
+  mutable Mutex root_mutex_;
+  ObjectInfo root_info_
+      GUARDED_BY(root_mutex_);  // the latest known info of the root, whose node may be evicted
+  // When WhyGone() last saw a document of a slow store, by the key of the document.
   mutable LruCache<std::string, int64_t> seen_ns_{1u << 20, 4};
   Hierarchy hierarchy_;
   const ViewSet listed_;

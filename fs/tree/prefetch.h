@@ -1,9 +1,10 @@
 // Prefetch: pushes chunk files to the kernel before they are requested.
 //
-// In slow stores they are fetched into this process instead (FetchAhead).
+// Chunks of slow stores are instead fetched into this process (FetchAhead).
 //
-// Prefetching starts only after the reader that triggered it has its answer. One thread does it at
-// a time, and none while several readers are served: they need the threads more. Thread-safe.
+// Prefetching starts only after the reader that triggered it has its answer. Only one thread
+// prefetches at a time, and none while several readers are served, because they need the threads
+// more. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +14,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 
 #include "fs/ids/node_table.h"
 #include "fs/tree/contents.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/content/fetch_ahead.h"
 
 namespace zarrfs {
@@ -26,17 +27,18 @@ namespace zarrfs {
 /// Detects readers that read chunk files in the order of a listing, and decides how many files to
 /// prefetch for them.
 ///
-/// The kernel reads ahead in a file, but chunk files are small, and a reader of one after the other
-/// waits for each. After three files in order the following ones are prefetched, twice as many each
-/// time all of them were read. Readers in any other order get nothing. Thread-safe.
+/// The kernel reads ahead within a file, but chunk files are small, so a program that
+/// reads them one after another waits for each. After three files in order, the following files are
+/// prefetched; their number doubles each time all of them have been read. For readers in any other
+/// order, nothing is prefetched. Thread-safe.
 class ReadingOrder {
  public:
-  /// A file was read from beginning to end. `folder`: a number of its array and encoding. `place`:
-  /// of the file in the order of a listing; views may leave gaps. Returns how many of the following
-  /// files are worth prefetching.
+  /// Records that a file was read from beginning to end. `folder` is the number of its array and
+  /// encoding. `place` is the position of the file in the order of a listing; views may leave gaps.
+  /// Returns how many of the following files should be prefetched.
   [[nodiscard]] size_t OnRead(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
-    const std::lock_guard lock(part.mutex);
+    const MutexLock lock(part.mutex);
     Stream* stream = nullptr;
     for (Stream& each : part.streams) {
       if (each.folder != folder) continue;
@@ -56,83 +58,83 @@ class ReadingOrder {
     return size_t{1} << std::min(stream->steps - kMinSteps, kMaxDoublings);
   }
 
-  /// The current position of the reader of `place`, who may have continued.
+  /// The current position of the reader that read `place`; it may have continued since.
   [[nodiscard]] uint64_t NextPlace(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
-    const std::lock_guard lock(part.mutex);
+    const MutexLock lock(part.mutex);
     const Stream* const stream = Find(part, folder, place);
     return stream == nullptr ? place + 1 : stream->end;
   }
 
-  /// Files up to the one at `last` were prefetched for the reader of `place`. `is_end`: no file
-  /// follows here, and the reader will continue elsewhere.
+  /// Records that the files up to `last` were prefetched for the reader of `place`. `is_end`: no
+  /// file follows here, and the reader will continue elsewhere.
   void OnPrefetched(uint64_t folder, uint64_t place, uint64_t last, bool is_end) {
     Part& part = PartOf(folder);
-    const std::lock_guard lock(part.mutex);
+    const MutexLock lock(part.mutex);
     if (Stream* const stream = Find(part, folder, place)) {
       stream->end = std::max(stream->end, last + 1);
       stream->is_anywhere = is_end;
     }
   }
 
-  /// Prefetching is useless now: the names of the files after `place` were not looked up, so the
-  /// kernel does not accept them, or there are other readers. Pauses it for a while.
+  /// Pauses prefetching for the reader of `place`, because it is useless now: the kernel does not
+  /// accept the files, whose names were not looked up, or other readers are active.
   void Pause(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
-    const std::lock_guard lock(part.mutex);
+    const MutexLock lock(part.mutex);
     if (Stream* const stream = Find(part, folder, place)) stream->steps = -kPausedSteps;
   }
 
  private:
-  static constexpr int kMinSteps = 3;      // files in order before the first prefetch
-  static constexpr int kPausedSteps = 64;  // files
+  static constexpr int kMinSteps = 3;      // the number of files in order before the first prefetch
+  static constexpr int kPausedSteps = 64;  // in files
   static constexpr int kMaxDoublings = 12;
-  static constexpr uint64_t kMaxGap = 16;  // places without a file
+  static constexpr uint64_t kMaxGap = 16;  // in places without a file
 
-  // A reader. Files in [begin, end) were read or prefetched; the next read is at `end` or a little
-  // later, or anywhere.
+  // A reader. The files in [begin, end) were read or prefetched. The next read is at `end` or a
+  // little later, or anywhere.
   struct Stream {
     uint64_t folder = UINT64_MAX;
     uint64_t begin = 0;
     uint64_t end = 0;
     bool is_anywhere = false;
-    int steps = 0;  // in order
+    int steps = 0;  // the number of files read in order; negative while paused
   };
   struct Part {
-    std::mutex mutex;  // guards the rest
-    std::array<Stream, 4> streams;
-    size_t oldest = 0;
+    Mutex mutex;
+    std::array<Stream, 4> streams GUARDED_BY(mutex);
+    size_t oldest GUARDED_BY(mutex) = 0;
   };
 
   Part& PartOf(uint64_t folder) {
     return parts_[(folder * 0x9e3779b97f4a7c15ULL >> 32) % parts_.size()];
   }
-  // The stream that read `place`, and perhaps a few files since.
-  static Stream* Find(Part& part, uint64_t folder, uint64_t place) {
+  // The stream that has read `place`, and perhaps a few more files.
+  static Stream* Find(Part& part, uint64_t folder, uint64_t place) REQUIRES(part.mutex) {
     const auto found = std::ranges::find_if(part.streams, [&](const Stream& stream) {
       return stream.folder == folder && place < stream.end &&
              (place >= stream.begin || stream.begin - place < kMaxAhead);
     });
     return found == part.streams.end() ? nullptr : &*found;
   }
-  static constexpr uint64_t kMaxAhead = 256;  // places that a prefetch covers at most
+  static constexpr uint64_t kMaxAhead = 256;  // the maximum number of places that a prefetch covers
 
   std::array<Part, 8> parts_;
 };
 
 class Prefetch {
  public:
-  /// Pushes all bytes of a file. False if the kernel does not know the file.
+  /// Pushes all bytes of a file. Returns false if the kernel does not know the file.
   using Offer = std::function<bool(NodeId file, std::span<const std::byte> bytes)>;
 
   explicit Prefetch(const Contents& contents);
 
-  /// Call once. Without it nothing is prefetched.
+  /// Starts prefetching through `offer`. Call once; without this call nothing is prefetched.
   void Start(Offer offer);
   /// Stops pushing; waits at most one second for a push in progress.
   void Stop();
 
-  /// A request that reads chunks; lives while its bytes are read.
+  /// A request that reads chunks. It must exist while its bytes are read.
   class Reading {
    public:
     explicit Reading(Prefetch& prefetch) : count_(prefetch.reading_) { ++count_; }
@@ -144,12 +146,12 @@ class Prefetch {
     std::atomic<uint32_t>& count_;
   };
 
-  /// Call after a chunk file was read from its beginning, at most `size` bytes of it, and the
-  /// reader has its answer. May take as long as reading kMaxBytes.
+  /// Prefetches the files after a chunk file that was read from its beginning, at most `size`
+  /// bytes. Call after the reader has its answer. May take as long as reading kMaxBytes.
   void AfterRead(const Target& chunk, const ChunkLocation& location, size_t size);
 
  private:
-  // Maximum size of prefetched files, and bytes of them per prefetch.
+  // The maximum size of a prefetched file, and the maximum bytes of one prefetch.
   static constexpr size_t kMaxFileBytes = size_t{64} << 10;
   static constexpr size_t kMaxBytes = size_t{1} << 20;
 
@@ -162,7 +164,7 @@ class Prefetch {
   std::atomic<bool> is_busy_ = false;
   std::atomic<uint32_t> reading_ = 0;
   ReadingOrder order_;
-  std::optional<FetchAhead> ahead_;  // for slow stores
+  std::optional<FetchAhead> ahead_;  // set for slow stores
 };
 
 }  // namespace zarrfs

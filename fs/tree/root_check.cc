@@ -12,31 +12,33 @@ RootCheck::RootCheck(std::function<std::optional<Error>()> ask)
 }
 
 RootCheck::~RootCheck() {
-  std::unique_lock lock(state_->mutex);
-  state_->answered.wait(lock, [&] { return !state_->asking_since; });
+  MutexLock lock(state_->mutex);
+  state_->answered.wait(lock, [&]() REQUIRES(state_->mutex) { return !state_->asking_since; });
 }
 
 std::optional<Error> RootCheck::Problem() {
   State& state = *state_;
-  std::unique_lock lock(state.mutex);
+  MutexLock lock(state.mutex);
   if (!state.asking_since) {
     state.asking_since = Clock::now();
     try {
       std::thread([kept = state_] {
         auto answer = kept->ask();
-        const std::lock_guard answering(kept->mutex);
+        const MutexLock answering(kept->mutex);
         kept->answer = std::move(answer);
         kept->asking_since.reset();
         kept->answered.notify_all();
       }).detach();
     } catch (const std::exception& error) {
       state.asking_since.reset();
-      return Error{ErrorCode::kNoMemory, fmt::format("cannot ask: {}", error.what())};
+      return Error{ErrorCode::kNoMemory,
+                   fmt::format("cannot start a thread to check the store: {}", error.what())};
     }
   }
   const auto since = *state.asking_since;
-  if (state.answered.wait_until(lock, since + kPatience,
-                                [&] { return state.asking_since != since; })) {
+  if (state.answered.wait_until(lock, since + kPatience, [&]() REQUIRES(state.mutex) {
+        return state.asking_since != since;
+      })) {
     return state.answer;
   }
   const auto silent = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - since);

@@ -1,17 +1,16 @@
-// RootCheck: asks whether a store can be read, without waiting long for the answer.
+// RootCheck: checks whether a store can be read, without waiting long for the answer.
 //
 // The folder .zarrfs reports on hung stores, so it must not wait for the store. One thread at a
-// time asks; callers wait half a second for it, and afterwards are told how long it has not
-// answered. Thread-safe.
+// time makes the check. Callers wait half a second for its result; after that they get the time for
+// which the store has not answered. Thread-safe.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 
 namespace zarrfs {
@@ -21,27 +20,29 @@ class RootCheck {
   /// How long a caller waits for an answer.
   static constexpr std::chrono::milliseconds kPatience{500};
 
-  /// `ask` returns why the store cannot be read, or nullopt. It may wait for the store, and is
-  /// called on a thread of this class.
+  /// `ask` returns why the store cannot be read, or nullopt if it can. It may wait for the store,
+  /// and is called on a thread of this class.
   explicit RootCheck(std::function<std::optional<Error>()> ask);
-  /// Waits for the answer to a running question.
+  /// Waits until a running check has ended.
   ~RootCheck();
   RootCheck(const RootCheck&) = delete;
   RootCheck& operator=(const RootCheck&) = delete;
 
-  /// Why the store cannot be read now. kTimedOut if it has not answered within kPatience.
+  /// Returns why the store cannot be read now; nullopt if it can. kTimedOut if the store has not
+  /// answered within kPatience.
   [[nodiscard]] std::optional<Error> Problem();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // The asking thread is detached, since a process ends without waiting for its store.
+  // The state is shared with the checking thread. The thread is detached, because Problem() returns
+  // before the thread ends if the store is slow. Only the destructor waits for it.
   struct State {
     std::function<std::optional<Error>()> ask;
-    std::mutex mutex;  // guards the rest
-    std::condition_variable answered;
-    std::optional<Clock::time_point> asking_since;
-    std::optional<Error> answer;
+    Mutex mutex;
+    CondVar answered;
+    std::optional<Clock::time_point> asking_since GUARDED_BY(mutex);
+    std::optional<Error> answer GUARDED_BY(mutex);
   };
 
   const std::shared_ptr<State> state_;

@@ -16,20 +16,20 @@ namespace {
 constexpr double kSecondsPerNs = 1e-9;
 constexpr int64_t kGraceSeconds = SupersededShards::kGracePeriod.count();
 
-// How changes are noticed, in "name: value" lines.
+// The "name: value" lines that say how changes are noticed.
 std::string ChangesText(const MountStatus& status) {
   const std::string by_age =
       fmt::format("a tenth of their age, {} to {} s", Timeouts::kMinTtl, Timeouts::kMaxTtl);
-  if (status.immutable) return "changes: not looked for (immutable)\n";
-  if (status.ttl) return fmt::format("changes: looked for every {} s (ttl)\n", *status.ttl);
+  if (status.immutable) return "changes: not checked for (immutable)\n";
+  if (status.ttl) return fmt::format("changes: checked for every {} s (ttl)\n", *status.ttl);
   if (!status.not_watched.empty()) {
-    return fmt::format("changes: looked for after {}\nnot watched: {}\n", by_age,
+    return fmt::format("changes: checked for after {}\nnot watched: {}\n", by_age,
                        status.not_watched);
   }
   const std::string& limit = status.watch.limit;
   return fmt::format(
       "changes: reported by the store\nwatched folders: {}\n{}names: {}\n", status.watch.folders,
-      limit.empty() ? "" : fmt::format("elsewhere: looked for after {}: {}\n", by_age, limit),
+      limit.empty() ? "" : fmt::format("elsewhere: checked for after {}: {}\n", by_age, limit),
       status.keeps_names ? "kept until something changes"
                          : fmt::format("kept for {}, invalidated one by one", by_age));
 }
@@ -46,12 +46,12 @@ std::string Separator(const MountStatus& status) {
   return status.separator == 0 ? "auto" : std::string(1, status.separator);
 }
 
-// The quantile `share` (0.99) of the durations, in seconds, assuming a uniform distribution inside
-// buckets; for the last bucket, its lower end. `count` > 0: number of durations.
+// The quantile `share` (such as 0.99) of the durations, in seconds, assuming a uniform distribution
+// inside buckets. In the last bucket, its lower end. `count` is the number of durations, above 0.
 double Quantile(const Durations& durations, uint64_t count, double share) {
   const double wanted = share * static_cast<double>(count);
-  double below = 0;  // durations
-  double from = 0;   // lower end of the bucket, ns
+  double below = 0;  // the number of durations in lower buckets
+  double from = 0;   // the lower end of the bucket, in nanoseconds
   for (size_t b = 0; b < kDurationBuckets.size(); ++b) {
     const auto in_bucket = static_cast<double>(durations.counts[b]);
     const auto to = static_cast<double>(kDurationBuckets[b]);
@@ -92,6 +92,13 @@ Json CacheJson(const CacheStatistics& cache) {
           {"evictions", cache.evictions}};
 }
 
+Json NetworkJson(const std::optional<FetchCounts>& network) {
+  if (!network) return {};
+  return {{"get", network->gets},
+          {"list", network->lists},
+          {"received_bytes", network->received_bytes}};
+}
+
 }  // namespace
 
 std::string OptionsText(const MountStatus& status) {
@@ -100,8 +107,9 @@ std::string OptionsText(const MountStatus& status) {
     fmt::format_to(std::back_inserter(text), "{}: {}\n", name, value);
   };
   add("version", ZARRFS_VERSION);
+  add("keeper version", status.keeper_version);
   add("pid", status.pid);
-  if (status.hand_over != 0) add("hand_over", status.hand_over);
+  if (status.start_format != 0) add("start_format", status.start_format);
   add("log_level", status.log_level);
   add("capabilities", status.capabilities);
   add("sandbox", status.sandbox);
@@ -127,6 +135,10 @@ std::string OptionsText(const MountStatus& status) {
   add("old versions",
       fmt::format("{} kept, for {} s after the last read, {} at most", status.old_versions,
                   kGraceSeconds, SupersededShards::kMaxSuperseded));
+  if (status.known_versions_limit > 0) {
+    add("old versions known", fmt::format("{} that the store can read again, {} at most",
+                                          status.known_versions, status.known_versions_limit));
+  }
   const MountFigures& figures = status.figures;
   add("memory", fmt::format("{} of {} bytes", figures.memory_bytes, figures.memory_limit));
   add("index_cache", fmt::format("{} of {} bytes", figures.index_cache.bytes, status.index_cache));
@@ -145,6 +157,7 @@ std::string StatusJson(const MountStatus& status) {
   const Json json = {
       {"format", kStatusFormat},
       {"version", ZARRFS_VERSION},
+      {"keeper_version", status.keeper_version},
       {"pid", status.pid},
       {"start_time_seconds", figures.start_time},
       {"log_level", status.log_level},
@@ -157,6 +170,7 @@ std::string StatusJson(const MountStatus& status) {
         {"reads", figures.store_reads},
         {"read_bytes", figures.store_read_bytes},
         {"errors", figures.store_errors}}},
+      {"network", NetworkJson(figures.network)},
       {"options", status.options},
       {"config_file", OrNull(status.config_file)},
       {"view", status.view.empty() ? "all" : status.view},
@@ -180,7 +194,9 @@ std::string StatusJson(const MountStatus& status) {
       {"old_versions",
        {{"kept", status.old_versions},
         {"limit", SupersededShards::kMaxSuperseded},
-        {"grace_seconds", kGraceSeconds}}},
+        {"grace_seconds", kGraceSeconds},
+        {"known", status.known_versions},
+        {"known_limit", status.known_versions_limit}}},
       {"caches",
        {{"index", CacheJson(figures.index_cache)}, {"chunk", CacheJson(figures.chunk_cache)}}},
       {"memory", {{"bytes", figures.memory_bytes}, {"limit_bytes", figures.memory_limit}}},

@@ -1,4 +1,4 @@
-// MountStatus: everything that a mount reports about itself, and its text forms: the files
+// MountStatus: everything that a mount reports about itself, and its printed forms: the files
 // `options` and `status.json` in the folder .zarrfs (status_files.h). docs/METRICS.md lists the
 // keys of status.json.
 #pragma once
@@ -17,42 +17,50 @@
 
 namespace zarrfs {
 
-/// Value of "format" in status.json. Increased when a key is removed or changes its meaning; new
-/// keys may be added without.
+/// The value of "format" in status.json. It increases when a key is removed or changes its meaning,
+/// not when a key is added.
 inline constexpr int kStatusFormat = 1;
 
-/// Strings are single lines. The base has the options in force; their `view` is "" if each view has
-/// a folder.
+/// The status of a mount. Strings are single lines. The base class has the current options; `view`
+/// is "" if each view has a folder.
 struct MountStatus : TreeOptions {
-  pid_t pid = 0;  // handles signals for the mount
+  pid_t pid = 0;  // the process id of the keeper
+  std::string keeper_version;
   std::string log_level;
   std::string capabilities;
-  std::string sandbox;                       // of the process that reads the store
-  std::string fetcher;                       // sandbox of the process that fetches; "": none does
-  std::string store;                         // its name: the folder
+  std::string sandbox;  // the sandbox of the process that reads the store
+  std::string fetcher;  // the sandbox of the fetcher; "" if the store needs none
+  std::string store;    // the name of the store: its folder or address
   std::optional<std::string> store_problem;  // why the store cannot be read
-  std::string options;                       // as after -o, including those of config_file
-  std::string config_file;                   // "" if there is none
-  std::string links;                         // in the syntax of ParseLinkPolicy()
-  // How changes are noticed, unless `immutable` or `ttl` determine that.
-  std::string not_watched;  // why the store reports none; "" if it does
+  std::string options;      // in the syntax of -o, including the options of config_file
+  std::string config_file;  // "" if no file was read
+  std::string links;        // in the form that ParseLinkPolicy() parses
+  // How changes are noticed, unless `immutable` or `ttl` determines it.
+  std::string not_watched;  // why the store reports no changes; "" if it does
   WatchState watch;
-  /// The kernel can drop all names at once, and so caches them until something changes.
+  /// The kernel can drop all names at once, so it caches them until a change.
   bool keeps_names = false;
   bool open_messages = false;
-  size_t old_versions = 0;  // of shards, kept for readers that have them open
+  // The number of versions of shards that are kept for readers that have them open.
+  size_t old_versions = 0;
+  /// The number of old versions that the store can read again, and its limit, which is 0 if the
+  /// store cannot read old versions.
+  size_t known_versions = 0;
+  size_t known_versions_limit = 0;
   uint32_t threads = 0;
   bool uses_io_uring = false;
-  uint64_t hand_over = 0;   // the format in which a newer program can take over; 0: none
-  std::string no_io_uring;  // why the mount does without; "" if only the kernel has none
+  /// The format of the keeper's start messages, which a newer program needs to take over; 0 if no
+  /// program can take over.
+  uint64_t start_format = 0;
+  std::string no_io_uring;  // why the mount does not use io_uring; "" if only the kernel lacks it
   MountFigures figures;
-  std::vector<std::string> errors;  // the latest ones, oldest first
+  std::vector<std::string> errors;  // the latest errors, oldest first
 };
 
-/// One "name: value" per line.
+/// The status as lines of "name: value".
 [[nodiscard]] std::string OptionsText(const MountStatus& status);
 
-/// One JSON object.
+/// The status as one JSON object.
 [[nodiscard]] std::string StatusJson(const MountStatus& status);
 
 }  // namespace zarrfs

@@ -30,14 +30,14 @@ std::optional<StatusFiles::Snapshot> StatusFiles::Look(std::string_view name) {
   const uint64_t position = kFirstFile + static_cast<uint64_t>(file - files_.begin());
   const auto now = std::chrono::steady_clock::now();
   if (file->lasts > std::chrono::milliseconds(0)) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (Kept* const last = Newest(position); last != nullptr && now - last->written < file->lasts) {
       ++last->looks;
       return last->snapshot;
     }
   }
   auto text = std::make_shared<const std::string>(file->write());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (Kept* const last = Newest(position)) {
     if (*last->snapshot.text == *text) {
       last->written = now;
@@ -47,7 +47,7 @@ std::optional<StatusFiles::Snapshot> StatusFiles::Look(std::string_view name) {
     if (last->looks == 0) snapshots_.erase(std::ranges::find(snapshots_, last->snapshot.id, IdOf));
   }
   NodeId id = 0;
-  do {  // numbers wrap around
+  do {  // the numbers of the journal wrap around
     id = MakeId(position, journal_.NextStatus());
   } while (std::ranges::find(snapshots_, id, IdOf) != snapshots_.end());
   snapshots_.push_back({{id, std::move(text), RealNowNs()}, now, 1});
@@ -56,7 +56,7 @@ std::optional<StatusFiles::Snapshot> StatusFiles::Look(std::string_view name) {
 }
 
 void StatusFiles::Forget(NodeId id, uint64_t looks) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::ranges::find(snapshots_, id, IdOf);
   if (found == snapshots_.end()) return;
   found->looks -= std::min(found->looks, looks);
@@ -64,7 +64,7 @@ void StatusFiles::Forget(NodeId id, uint64_t looks) {
 }
 
 std::optional<StatusFiles::Snapshot> StatusFiles::Find(NodeId id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::ranges::find(snapshots_, id, IdOf);
   return found == snapshots_.end() ? std::nullopt : std::optional(found->snapshot);
 }

@@ -1,13 +1,13 @@
 // StatusFiles: the folder ".zarrfs" at the root of a mount, which can be opened but is not listed.
 //
-//   options       the options in force, one "name: value" per line
+//   options       the current options, one "name: value" per line
 //   errors        problems of the store, as in the log, newest last
-//   metrics       figures as Prometheus text, at most a tenth of a second old
+//   metrics       figures in the Prometheus format, at most a tenth of a second old
 //   status.json   all of the above for programs (docs/METRICS.md lists the keys)
 //
-// No message announces that a file is opened, so a lookup that finds a changed text makes a
-// snapshot: an inode of its own, of exact size. It is kept while the kernel knows the inode, that
-// is, while somebody has it open, up to the latest kMaxSnapshots. Thread-safe.
+// The kernel sends no message when a file is opened. So a lookup that finds changed contents makes
+// a snapshot, which has its own inode and an exact size. A snapshot is kept while the kernel knows
+// its inode, that is, while a program has it open, up to the latest kMaxSnapshots. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,13 +16,13 @@
 #include <functional>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "fs/ids/node_table.h"
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs {
 
@@ -31,20 +31,20 @@ class StatusFiles {
   static constexpr std::string_view kFolderName = ".zarrfs";
   static constexpr NodeId kFolderId = 2;
 
-  /// Numbers its snapshots by the journal, which must outlive this object.
+  /// Takes the numbers of snapshots from `journal`, which must outlive this object.
   explicit StatusFiles(IdJournal& journal) : journal_(journal) {}
 
   struct Snapshot {
     NodeId id = 0;
     std::shared_ptr<const std::string> text;
-    int64_t made_ns = 0;  // wall clock
+    int64_t made_ns = 0;  // a time of the wall clock
   };
 
   struct File {
     std::string name;
-    std::function<std::string()> write;  // writes the text, on any thread
-    /// How long a text is reused. Programs that look up a name and then open it (cp) refuse a file
-    /// that has been replaced in between.
+    std::function<std::string()> write;  // makes the contents; called on any thread
+    /// How long the contents are reused. Programs that look up a name and then open it (cp) refuse
+    /// a file that was replaced in between.
     std::chrono::milliseconds lasts = {};
   };
   /// Sets all files; call before the first lookup.
@@ -55,34 +55,34 @@ class StatusFiles {
   }
 
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Whether the id is that of the folder or of a snapshot, including dropped ones.
+  /// Whether the id is that of the folder or of a snapshot, including dropped snapshots.
   [[nodiscard]] static bool Has(NodeId id);
 
-  /// nullopt if the file does not exist. The kernel must forget each successful look.
+  /// Looks up a file; nullopt if it does not exist. The kernel must forget each successful lookup.
   [[nodiscard]] std::optional<Snapshot> Look(std::string_view name);
-  /// The kernel forgets `looks` looks that returned this id.
+  /// Records that the kernel forgets `looks` lookups that returned this id.
   void Forget(NodeId id, uint64_t looks);
-  /// nullopt if it was dropped.
+  /// The snapshot with this id; nullopt if it was dropped.
   [[nodiscard]] std::optional<Snapshot> Find(NodeId id) const;
 
  private:
   static constexpr size_t kMaxSnapshots = 1024;
-  static constexpr uint64_t kFirstFile = 3;  // positions: one per file
+  static constexpr uint64_t kFirstFile = 3;  // the first position; each file has one
 
   struct Kept {
     Snapshot snapshot;
     std::chrono::steady_clock::time_point written;
-    uint64_t looks = 0;  // that the kernel has not forgotten
+    uint64_t looks = 0;  // the number of lookups that the kernel has not forgotten
   };
   [[nodiscard]] static NodeId IdOf(const Kept& kept) { return kept.snapshot.id; }
-  // Null if there is none yet.
-  [[nodiscard]] Kept* Newest(uint64_t position);
+  // The newest snapshot of a file; null if none was made.
+  [[nodiscard]] Kept* Newest(uint64_t position) REQUIRES(mutex_);
 
   std::vector<File> files_;
-  mutable std::mutex mutex_;  // guards the rest
-  IdJournal& journal_;
-  // Oldest first: the newest of each file, and those that the kernel knows.
-  std::deque<Kept> snapshots_;
+  mutable Mutex mutex_;
+  IdJournal& journal_ GUARDED_BY(mutex_);
+  // The newest snapshot of each file, and the snapshots that the kernel knows, oldest first.
+  std::deque<Kept> snapshots_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

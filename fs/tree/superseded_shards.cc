@@ -6,19 +6,19 @@ namespace zarrfs {
 
 void SupersededShards::DropFirst(std::vector<OpenShardPtr>& dropped) {
   const auto [begin, end] = by_object_.equal_range(order_.front().object);
-  by_object_.erase(
-      std::find_if(begin, end, [&](const auto& kept) { return kept.second == order_.begin(); }));
+  by_object_.erase(std::find_if(
+      begin, end, [first = order_.begin()](const auto& kept) { return kept.second == first; }));
   dropped.push_back(std::move(order_.front().shard));
   order_.pop_front();
 }
 
 void SupersededShards::Put(uint64_t source, OuterIndex outer, OpenShardPtr shard,
                            Clock::time_point now) {
-  // An object that was only stat'ed has no readers.
+  // If only the attributes of an object were read, it has no readers.
   if (shard == nullptr || shard->object == nullptr || shard->damage) return;
-  if (shard->is_in_memory) return;  // too large to be kept for possible readers
+  if (shard->is_in_memory) return;  // it is too large to be kept for readers that may not exist
   std::vector<OpenShardPtr> dropped;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::pair object{source, outer};
   const auto [begin, end] = by_object_.equal_range(object);
   for (auto at = begin; at != end; ++at) {
@@ -31,7 +31,7 @@ void SupersededShards::Put(uint64_t source, OuterIndex outer, OpenShardPtr shard
 
 OpenShardPtr SupersededShards::Get(uint64_t source, OuterIndex outer, uint64_t fingerprint,
                                    Clock::time_point now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto [begin, end] = by_object_.equal_range(std::pair{source, outer});
   for (auto at = begin; at != end; ++at) {
     if (at->second->shard->fingerprint != fingerprint) continue;
@@ -44,19 +44,19 @@ OpenShardPtr SupersededShards::Get(uint64_t source, OuterIndex outer, uint64_t f
 
 SupersededShards::Clock::time_point SupersededShards::Sweep(Clock::time_point now) {
   std::vector<OpenShardPtr> dropped;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!order_.empty() && now - order_.front().read >= kGracePeriod) DropFirst(dropped);
   return order_.empty() ? Clock::time_point::max() : order_.front().read + kGracePeriod;
 }
 
 void SupersededShards::GiveUp() {
   std::vector<OpenShardPtr> dropped;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!order_.empty()) DropFirst(dropped);
 }
 
 size_t SupersededShards::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return order_.size();
 }
 

@@ -1,9 +1,9 @@
-// SupersededShards: outdated versions of stored objects, kept for programs that have opened their
+// SupersededShards: keeps outdated versions of stored objects for programs that have opened their
 // files.
 //
-// A version stays for kGracePeriod after its last read, with at most kMaxSuperseded in total: the
-// least recently read go first. Each one keeps a descriptor open (perhaps of a deleted file) and
-// its index in memory. Thread-safe.
+// A version stays for kGracePeriod after its last read. At most kMaxSuperseded are kept; the least
+// recently read are dropped first. Each version keeps a descriptor open, possibly of a deleted
+// file, and its index in memory. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs {
 
@@ -25,35 +25,36 @@ class SupersededShards {
   static constexpr std::chrono::seconds kGracePeriod{60};
   static constexpr size_t kMaxSuperseded = 1024;
 
-  /// `source`: ChunkSource::id(); `outer`: the stored object.
+  /// Adds a version of a stored object. `source`: ChunkSource::id(); `outer`: the number of the
+  /// object.
   void Put(uint64_t source, OuterIndex outer, OpenShardPtr shard, Clock::time_point now);
 
-  /// The version with this fingerprint, or null; counts as read now.
+  /// Returns the version with this fingerprint, or null, and records a read of it.
   [[nodiscard]] OpenShardPtr Get(uint64_t source, OuterIndex outer, uint64_t fingerprint,
                                  Clock::time_point now);
 
-  /// Drops versions not read for kGracePeriod. Returns when to call it again; max() once it is
-  /// empty.
+  /// Drops versions that were not read for kGracePeriod. Returns the time of the next call; max()
+  /// if no version is left.
   Clock::time_point Sweep(Clock::time_point now);
 
-  /// Memory is short: drops all versions.
+  /// Drops all versions. Called when memory is short.
   void GiveUp();
 
   [[nodiscard]] size_t size() const;
 
  private:
   struct Kept {
-    std::pair<uint64_t, OuterIndex> object;  // source and outer
+    std::pair<uint64_t, OuterIndex> object;  // the arguments `source` and `outer` of Put()
     OpenShardPtr shard;
     Clock::time_point read;
   };
-  using Order = std::list<Kept>;  // read last comes last
-  // Both move removed entries to `dropped`, to be destroyed after unlocking.
-  void DropFirst(std::vector<OpenShardPtr>& dropped);
+  using Order = std::list<Kept>;  // sorted by the time of the last read
+  // Drops the first version. Moves it to `dropped`, which must be destroyed after unlocking.
+  void DropFirst(std::vector<OpenShardPtr>& dropped) REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  Order order_;
-  std::multimap<std::pair<uint64_t, OuterIndex>, Order::iterator> by_object_;
+  mutable Mutex mutex_;
+  Order order_ GUARDED_BY(mutex_);
+  std::multimap<std::pair<uint64_t, OuterIndex>, Order::iterator> by_object_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

@@ -9,7 +9,8 @@
 namespace zarrfs {
 namespace {
 
-// The share of a name's lifetime that may pass between asking the store and answering the kernel.
+// The share of a name's lifetime that may pass between the answer of the store and the reply to the
+// kernel, for fast and for slow stores.
 constexpr double kCheckShare = 0.02;
 constexpr double kCheckShareOfSlow = 0.5;
 
@@ -52,10 +53,6 @@ double Timeouts::Name(int64_t ctime_ns, Validity validity) const {
 
 double Timeouts::Absence(Validity validity) const {
   return Name(std::numeric_limits<int64_t>::max() / 2, validity);
-}
-
-double Timeouts::Node(const zarrfs::Node& node) const {
-  return Name(node.info.version.ctime_ns, node.freshness.validity());
 }
 
 double Timeouts::Listed(double name_timeout) const {

@@ -1,12 +1,13 @@
-// Timeouts: how long the kernel may cache an answer. Contains every rule and every constant about
-// that.
+// Timeouts: decides how long the kernel may cache an answer. This file has all rules and constants
+// for that.
 //
-// An inode never changes its content, so attributes of files and their pages are valid forever;
-// only names expire. If the store reports its changes and the kernel can invalidate every name at
-// once, a name that is known to be current is cached without a timeout. Otherwise a name lives for
-// a share of the age of its object: an object that changed a second ago may change again. In a
-// store that ChangesInSteps() a name has no timeout, or is not cached at all: a name cached beyond
-// a step would show the old state next to the new one. Thread-safe.
+// An inode never changes its content, so attributes and pages of files are valid forever; only
+// names expire. If the store reports its changes and the kernel can invalidate every name at once,
+// a name that is known to be current is cached without a timeout. Otherwise the lifetime of a name
+// is a share of the age of its object, because an object that changed a second ago may change
+// again. In a store that ChangesInSteps(), a name either has no timeout or is not cached at all,
+// because a name that is cached through a step would show the old state next to the new one.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -19,12 +20,12 @@
 
 namespace zarrfs {
 
-/// All in seconds.
+/// Computes timeouts. All times are in seconds.
 class Timeouts {
  public:
   static constexpr double kForever = 1e9;
-  /// Without `ttl=`: minimum and maximum lifetime of a name, and the share of its object's age.
-  /// Absent names live for the minimum.
+  /// Without `ttl=`: the minimum and maximum lifetime of a name, and the share of its object's age.
+  /// Absent names have the minimum lifetime.
   static constexpr double kMinTtl = 1;
   static constexpr double kMaxTtl = 60;
   static constexpr double kShareOfAge = 0.1;
@@ -35,30 +36,35 @@ class Timeouts {
 
   Timeouts(const TreeOptions& options, const Store& store);
 
-  /// Maximum age of an answer of the store when the kernel gets it: a small share of a name's
-  /// lifetime, which ends that much earlier; half of it in slow stores.
+  /// The maximum age of an answer of the store when the kernel gets the answer. It is a small share
+  /// of a name's lifetime, in slow stores half of it, by which the lifetime is reduced.
   [[nodiscard]] Age check_age() const { return check_age_; }
-  /// The check age of objects unchanged for long, whose names live longer.
+  /// The check age for objects that have not changed for long, whose names live longer.
   [[nodiscard]] Patience patience() const;
 
-  /// For the name of an object last changed at `ctime_ns`, from an answer that holds for
-  /// `validity`.
+  /// The timeout of the name of an object that last changed at `ctime_ns`, from an answer with the
+  /// given validity.
   [[nodiscard]] double Name(int64_t ctime_ns, Validity validity) const;
-  /// For an absent name.
+  /// The timeout of an absent name.
   [[nodiscard]] double Absence(Validity validity) const;
-  /// For the name of a chunk outside its array: the array may grow at any moment.
+  /// The timeout of the name of a chunk outside its array, which may grow at any moment.
   [[nodiscard]] double BeyondGrid() const { return immutable_ || ttl_ ? Absence({}) : 0; }
-  /// For the folder and the documents of a node.
-  [[nodiscard]] double Node(const zarrfs::Node& node) const;
-  /// For a name in a listing: the kernel counts its lifetime from when the listing is read, and the
-  /// store may have changed since it was made.
+  /// The timeout of the names of a node's folder and documents.
+  [[nodiscard]] double Node(const zarrfs::Node& node) const {
+    return Name(node.info.version.ctime_ns, node.freshness.validity());
+  }
+  [[nodiscard]] double Node(const Outline& node) const {
+    return Name(node.info.version.ctime_ns, node.freshness.validity());
+  }
+  /// The timeout of a name in a listing. The kernel counts it from the time when the listing is
+  /// read, and the store may have changed since the listing was made.
   [[nodiscard]] double Listed(double name_timeout) const;
 
-  /// In a store that ChangesInSteps(): no name may be cached while this is set, from before a step
-  /// until after it. Names cached already are invalidated in that time.
+  /// For a store that ChangesInSteps(): set from before a step until after it. While it is set, no
+  /// name may be cached; names that are already cached are invalidated in that time.
   void set_is_changing(bool is_changing) { is_changing_ = is_changing; }
 
-  /// Whether the kernel can invalidate every name at once. False until set.
+  /// Whether the kernel can invalidate every name at once; false by default.
   void set_can_invalidate_all(bool can) { can_invalidate_all_ = can; }
   [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_; }
 
@@ -66,7 +72,7 @@ class Timeouts {
   const Store& store_;
   const bool immutable_;
   const std::optional<double> ttl_;
-  const double check_share_;  // of a name's life
+  const double check_share_;  // the share of a name's lifetime for check_age_
   const Age check_age_;
   const bool in_steps_;
   std::atomic<bool> is_changing_ = false;

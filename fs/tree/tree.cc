@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "zarrcore/base/answer_age.h"
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/store/gated_store.h"
@@ -14,11 +15,16 @@
 namespace zarrfs {
 namespace {
 
-// How often to call Sweep().
+// The periods of Sweep(): usually, and while it has names to invalidate.
 constexpr std::chrono::seconds kSweepPeriod{20};
 constexpr std::chrono::seconds kForgettingPeriod{1};
 
-// How long a text of figures is reused.
+constexpr std::string_view kShardAttribute = "user.zarrfs.shard";
+constexpr std::string_view kOffsetAttribute = "user.zarrfs.offset";
+constexpr std::string_view kExtendedAttributes[] = {kShardAttribute, kOffsetAttribute,
+                                                    "user.zarrfs.length"};
+
+// How long the contents of `metrics` and `status.json` are reused.
 constexpr std::chrono::milliseconds kFiguresLast{100};
 
 }  // namespace
@@ -55,7 +61,7 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
   journal_->DropKept();
   status_files_.Set({{"options", [this] { return OptionsText(Status()); }},
                      {"errors", [this] { return failures_.Text(); }},
-                     {"metrics", [this] { return MetricsText(Figures()); }, kFiguresLast},
+                     {"metrics", [this] { return MetricsText(Status().figures); }, kFiguresLast},
                      {"status.json", [this] { return StatusJson(Status()); }, kFiguresLast}});
 }
 
@@ -65,7 +71,8 @@ Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
   std::optional<size_t> only_view;
   if (!options.view.empty()) {
     only_view = ViewNumber(options.view);
-    if (!only_view) return Fail(ErrorCode::kInvalidArgument, "there is no view '{}'", options.view);
+    if (!only_view)
+      return Fail(ErrorCode::kInvalidArgument, "no view is called '{}'", options.view);
   }
   auto journal = std::make_unique<IdJournal>();
   if (ids) {
@@ -74,6 +81,8 @@ Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
     }
   }
   std::unique_ptr<Tree> tree(new Tree(std::move(store), options, only_view, std::move(journal)));
+  // Accepts the answers that were requested when the store was opened.
+  const AcceptedAnswers accepted(kAnyAge, {});
   const auto root = tree->nodes_.hierarchy().Get("", kAnyAge);
   if (!root && root.error().code == ErrorCode::kNotFound) {
     return Fail(ErrorCode::kNotFound,
@@ -100,7 +109,41 @@ Result<Entry> Tree::LookUpStatus(NodeId folder, const std::string& name) {
   return file ? entries_.StatusFile(*file) : Entry{};
 }
 
+Result<NodeId> Tree::ParentOf(NodeId id) {
+  if (IsStatus(id)) return kRootId;
+  const auto target = nodes_.Resolve(id);
+  if (!target) return Fail(target);
+  if (target->kind == Target::Kind::kRoot) return kRootId;
+  if (target->kind == Target::Kind::kChunkFolder) {
+    const ArrayRange& range = *target->range;
+    const bool has_folder_of_all = !range.views[target->view].naming.Folder(range.rank()).empty();
+    if (target->level > (has_folder_of_all ? 0 : 1)) {
+      return range.FolderId(target->view, {target->prefix.data(), target->level - 1});
+    }
+    return nodes_.FolderId(*target->record, target->view);
+  }
+  if (target->kind != Target::Kind::kFolder) {
+    return Fail(ErrorCode::kNotADirectory, "{}: not a folder", target->record->path);
+  }
+  const std::string& path = target->record->path;
+  if (path.empty()) return kRootId;
+  const auto parent = nodes_.Know(std::string(FolderOf(path)));
+  if (!parent) return Fail(parent);
+  return nodes_.FolderId(*parent->current.record, target->view);
+}
+
+Result<Entry> Tree::LookUpHandle(NodeId id, const std::string& name) {
+  if (name == "..") {
+    const auto parent = ParentOf(id);
+    if (!parent) return Fail(parent);
+    id = *parent;
+  }
+  return Attributes(id);
+}
+
 Result<Entry> Tree::LookUp(NodeId folder, const std::string& name) {
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
+  if (name == "." || name == "..") return LookUpHandle(folder, name);
   if (IsStatus(folder, name)) return LookUpStatus(folder, name);
   const auto target = nodes_.Resolve(folder);
   if (!target) return Fail(target);
@@ -117,6 +160,7 @@ Result<Entry> Tree::LookUp(NodeId folder, const std::string& name) {
 
 Result<Entry> Tree::LookUpInterrupted(NodeId folder, const std::string& name) {
   const NoWaiting scope;
+  if (name == "." || name == "..") return LookUpHandle(folder, name);
   if (IsStatus(folder, name)) return LookUpStatus(folder, name);
   const auto target = nodes_.Resolve(folder);
   if (!target) return Fail(target);
@@ -135,7 +179,7 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
                          : Result<Entry>(entries_.Folder(node, target.view));
     case Target::Kind::kDocument: {
       if (target.file == FileKind::kAssembledFile) return entries_.FileAsOf(target);
-      // Lookup finds out whether an assembled file can be made.
+      // Whether an assembled file can be made is decided by the lookup.
       const bool is_assembled = KindOfDocument(target.record->path, target.view, target.document) ==
                                 FileKind::kAssembledFile;
       if (target.file == FileKind::kUnreadable && (known.error || is_assembled)) {
@@ -163,7 +207,8 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
     default:
       break;
   }
-  return Fail(ErrorCode::kStale, "{}: what this inode stood for is gone", target.record->path);
+  return Fail(ErrorCode::kStale, "{}: the file or folder of this inode no longer exists",
+              target.record->path);
 }
 
 Result<Entry> Tree::Root() {
@@ -186,10 +231,11 @@ Result<Entry> Tree::CurrentEntry(const Target& target) {
 }
 
 Result<Entry> Tree::Attributes(NodeId id) {
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
   if (id == StatusFiles::kFolderId) return entries_.StatusFolder();
   if (IsStatus(id)) {
     const auto file = status_files_.Find(id);
-    if (!file) return Fail(ErrorCode::kStale, "{}: too old", StatusFiles::kFolderName);
+    if (!file) return Fail(ErrorCode::kStale, ".zarrfs: this snapshot of a file is no longer kept");
     return entries_.StatusFile(*file);
   }
   const auto target = nodes_.Resolve(id);
@@ -200,9 +246,9 @@ Result<Entry> Tree::Attributes(NodeId id) {
     entry = location ? entries_.Chunk(*target->range, target->view, target->chunk, *location,
                                       target->epoch)
                      : Fail(location);
-    if (entry) entry->id = id;  // an inode has the lower bits of its epoch
-    // A reader would take any other error for absence; after this one the kernel looks up the name
-    // again and finds a file that cannot be read.
+    if (entry) entry->id = id;  // the inode has only the lower bits of its epoch
+    // A reader would take any other error for absence. After kStale, the kernel looks up the name
+    // again, and finds a file that cannot be read.
     if (!entry && entry.error().code != ErrorCode::kWouldBlock) {
       failures_.OnFailure("getattr", entry.error());
       entry.error().code = ErrorCode::kStale;
@@ -211,9 +257,32 @@ Result<Entry> Tree::Attributes(NodeId id) {
     entry = CurrentEntry(*target);
   }
   if (entry && entry->id != id) {
-    return Fail(ErrorCode::kStale, "the content of this inode is gone");
+    return Fail(ErrorCode::kStale, "this version of the file no longer exists");
   }
   return entry;
+}
+
+Result<std::string> Tree::ExtendedAttribute(NodeId id, std::string_view name) {
+  const Error none{ErrorCode::kNotFound, "no such attribute"};
+  const auto attribute = std::ranges::find(kExtendedAttributes, name);
+  if (attribute == std::end(kExtendedAttributes) || IsStatus(id)) return tl::unexpected(none);
+  const auto target = nodes_.Resolve(id);
+  if (!target) return Fail(target);
+  if (target->file != FileKind::kStoredChunk) return tl::unexpected(none);
+  const auto location = contents_.Locate(*target);
+  if (!location) return Fail(location);
+  if (*attribute == kShardAttribute) return target->range->chunks->ObjectKey(location->outer);
+  return std::to_string(*attribute == kOffsetAttribute ? location->offset : location->length);
+}
+
+Result<std::string> Tree::ExtendedAttributes(NodeId id) {
+  std::string names;
+  if (IsStatus(id)) return names;
+  const auto target = nodes_.Resolve(id);
+  if (!target) return Fail(target);
+  if (target->file != FileKind::kStoredChunk) return names;
+  for (const std::string_view name : kExtendedAttributes) (names += name) += '\0';
+  return names;
 }
 
 Result<Entry> Tree::NewestChunk(const Target& target) {
@@ -245,6 +314,7 @@ Result<Entry> Tree::NewestFile(const Target& target) {
 }
 
 Result<void> Tree::CheckOpen(NodeId id) {
+  const AcceptedAnswers accepted(Age{0}, {});
   if (IsStatus(id)) return {};
   const auto target = nodes_.Resolve(id);
   const bool is_current =
@@ -252,16 +322,17 @@ Result<void> Tree::CheckOpen(NodeId id) {
   if (is_current) return {};
   const auto newest = target ? NewestFile(*target) : Fail(target);
   if (!newest && newest.error().code == ErrorCode::kWouldBlock) return Fail(newest);
-  // After a lookup, an unreadable file can still be opened: GDAL takes a file that cannot be opened
-  // for an absent chunk.
+  // An unreadable file can be opened after a lookup, because GDAL takes a file that cannot be
+  // opened for an absent chunk.
   if (newest && newest->id == id) return {};
-  return Fail(ErrorCode::kStale, "the content of this inode is gone");
+  return Fail(ErrorCode::kStale, "this version of the file no longer exists");
 }
 
 Result<Tree::Piece> Tree::Read(NodeId id, uint64_t offset, std::span<std::byte> buffer) {
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
   if (IsStatus(id)) {
     const auto file = status_files_.Find(id);
-    if (!file) return Fail(ErrorCode::kStale, "{}: too old", StatusFiles::kFolderName);
+    if (!file) return Fail(ErrorCode::kStale, ".zarrfs: this snapshot of a file is no longer kept");
     Piece piece;
     const auto bytes = std::as_bytes(std::span(*file->text));
     piece.bytes = bytes.subspan(std::min<uint64_t>(offset, bytes.size()));
@@ -285,6 +356,7 @@ void Tree::PrefetchAfter(const Piece& piece, uint64_t offset, size_t size) {
 }
 
 Result<Tree::OpenedFolder> Tree::OpenFolder(NodeId id) {
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
   if (IsStatus(id)) return OpenedFolder{folders_.OpenStatus(status_files_), false};
   const auto target = nodes_.Resolve(id);
   if (!target) return Fail(target);
@@ -295,10 +367,17 @@ Result<Tree::OpenedFolder> Tree::OpenFolder(NodeId id) {
   }
   OpenedFolder opened{std::move(*folder), options_.immutable};
   if (!options_.immutable) opened.is_cached = opened.folder->Open(listings_);
+  if (options_.immutable || !opened.is_cached) {
+    if (const auto prepared = opened.folder->Prepare(); !prepared) {
+      failures_.OnFailure("opendir", prepared.error());
+      return Fail(prepared);
+    }
+  }
   return opened;
 }
 
 Result<void> Tree::List(Folder& folder, uint64_t cookie, const AddEntry& add, ListingOf what) {
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
   auto listed = folder.List(cookie, add, what);
   if (!listed) failures_.OnFailure("readdir", listed.error());
   return listed;
@@ -344,7 +423,7 @@ void Tree::Watch(std::function<void(const Changes&)> on_change, bool can_invalid
       },
       [](std::string_view message) { spdlog::warn("{}", message); });
   if (!watching) spdlog::debug("changes are seen within a minute: {}", watching.error().message);
-  const std::lock_guard lock(not_watched_mutex_);
+  const MutexLock lock(not_watched_mutex_);
   not_watched_ = watching ? "" : watching.error().message;
 }
 
@@ -353,7 +432,8 @@ std::pair<SupersededShards::Clock::time_point, Changes> Tree::Sweep() {
   store_->CloseIdle();
   contents_.Sweep();
   nodes_.hierarchy().Sweep();
-  const uint64_t of_epochs = nodes_.table().epoch_usage().bytes;
+  const EpochTable::Usage& epochs = nodes_.table().epoch_usage();
+  const uint64_t of_epochs = epochs.bytes + epochs.past.bytes();
   memory_of_epochs_.ShrinkTo(of_epochs);
   if (auto more = ProcessMemory().Take(of_epochs - memory_of_epochs_.bytes()); more) {
     memory_of_epochs_.Add(std::move(*more));
@@ -376,7 +456,7 @@ void Tree::GiveUp(uint64_t bytes) {
   const uint64_t used = memory.used();
   const uint64_t enough = used - std::min(used, bytes);
   const auto missing = [&] { return memory.used() - std::min(memory.used(), enough); };
-  // Data that are easiest to make again go first.
+  // First evicts the data that are easiest to load again.
   if (missing() > 0) contents_.GiveUp(missing());
   if (missing() > 0) nodes_.hierarchy().GiveUpTexts(missing());
   if (missing() > 0) nodes_.hierarchy().GiveUpIndexes(missing());
@@ -391,12 +471,17 @@ MountStatus Tree::Status() {
   status.store = store_->name();
   if (const auto problem = root_check_.Problem()) status.store_problem = OneLine(problem->message);
   {
-    const std::lock_guard lock(not_watched_mutex_);
+    const MutexLock lock(not_watched_mutex_);
     status.not_watched = not_watched_;
   }
   status.watch = store_->watch_state();
   status.keeps_names = timeouts_.can_invalidate_all();
   status.old_versions = superseded_.size();
+  if (store_->ChangesInSteps()) {
+    const PastVersions& past = nodes_.table().epoch_usage().past;
+    status.known_versions = past.size();
+    status.known_versions_limit = past.limit();
+  }
   status.figures = Figures();
   status.index_cache = status.figures.index_cache.limit;
   status.cache = status.figures.chunk_cache.limit;

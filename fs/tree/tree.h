@@ -1,20 +1,19 @@
-// Tree: the content of a mount, without FUSE: names in; entries, bytes and their lifetimes out.
+// Tree: the content of a mount, without FUSE. It maps names to entries, and ids to bytes.
 //
-//   Lookup, Attributes   names and ids to entries   lookup.h, entries.h, nodes.h
-//   Read                 ids to bytes               contents.h, prefetch.h
-//   OpenFolder           listings                   folders.h, folder.h, chunk_files.h
-//   Watch                what changes               invalidation.h, timeouts.h
-//   .zarrfs              what it says of itself     status.h, status_files.h, failure_log.h
+//   Lookup, Attributes   entries of names and ids        lookup.h, entries.h, nodes.h
+//   Read                 bytes of files                  contents.h, prefetch.h
+//   OpenFolder           listings of folders             folders.h, folder.h, chunk_files.h
+//   Watch                names affected by a change      invalidation.h, timeouts.h
+//   .zarrfs              status and errors of the mount  status.h, status_files.h, failure_log.h
 //
-// Ids are those that the kernel keeps (ids/node_table.h). Every member may be called from any
-// thread, and waits for the store if it must; inside a NoWaiting scope it fails with kWouldBlock
-// instead. No lock is held while the store is asked.
+// Ids are the inode numbers that the kernel keeps (ids/node_table.h). Every member may be called
+// from any thread. It may wait for the store; inside a NoWaiting scope it fails with kWouldBlock
+// instead. No lock is held during a call of the store.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +38,7 @@
 #include "fs/tree/timeouts.h"
 #include "fs/tree/tree_options.h"
 #include "zarrcore/base/memory_budget.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/counted_store.h"
 #include "zarrcore/store/store.h"
@@ -47,32 +47,43 @@ namespace zarrfs {
 
 class Tree {
  public:
-  /// kNotFound with one line for the user if the store holds no Zarr hierarchy. `ids`: the file of
-  /// the IdJournal, which the previous process may have written; empty: for this process only.
+  /// Opens the tree of a store. kNotFound, with a message for the user, if the store contains no
+  /// Zarr hierarchy. `ids` is the file of the IdJournal, which the previous process may have
+  /// written; if it is empty, ids are only valid in this process.
   [[nodiscard]] static Result<std::unique_ptr<Tree>> Open(std::shared_ptr<const Store> store,
                                                           const TreeOptions& options,
                                                           Descriptor ids = {});
 
-  /// The entry of a name in a folder; without an id if the name does not exist. Fails only with
-  /// errors that say nothing about the name.
+  /// Returns the entry of a name in a folder; without an id if the name does not exist. Fails only
+  /// with errors that say nothing about the name. "." is the folder or file itself, and ".." the
+  /// parent of a folder; with these, the kernel finds the inode of a file handle.
   [[nodiscard]] Result<Entry> LookUp(NodeId folder, const std::string& name);
-  /// As LookUp() after an interruption; never waits.
+  /// Like LookUp(), after an interruption; never waits.
   [[nodiscard]] Result<Entry> LookUpInterrupted(NodeId folder, const std::string& name);
-  /// The kernel drops an inode that it has received `lookups` times.
+  /// Records that the kernel drops an inode that it has received `lookups` times.
   void Forget(NodeId id, uint64_t lookups);
 
   [[nodiscard]] Result<Entry> Attributes(NodeId id);
 
-  /// kStale if the inode is not the newest version; then the kernel looks its name up again.
+  /// The value of an attribute that says where the chunk of a file is stored: "user.zarrfs.shard"
+  /// is the key of the object that contains the chunk; ".offset" and ".length" are in bytes of that
+  /// object. kNotFound for other names and files.
+  [[nodiscard]] Result<std::string> ExtendedAttribute(NodeId id, std::string_view name);
+  /// The names of a file's extended attributes, each with a NUL at its end; "" if it has none.
+  [[nodiscard]] Result<std::string> ExtendedAttributes(NodeId id);
+
+  /// kStale if the inode does not represent the newest version of the file; the kernel then looks
+  /// up the name again.
   [[nodiscard]] Result<void> CheckOpen(NodeId id);
 
   struct Piece : FileBytes {
     Target target;
   };
-  /// Bytes of a file from `offset` on: as many as fit `buffer`, fewer only at the end. Never fails
-  /// with kNotFound.
+  /// Returns bytes of a file from `offset` on: as many as fit `buffer`, fewer only at the end.
+  /// Never fails with kNotFound.
   [[nodiscard]] Result<Piece> Read(NodeId id, uint64_t offset, std::span<std::byte> buffer);
-  /// Call when the reader has its answer, with the arguments of Read().
+  /// Prefetches files that the reader may request next. Call with the arguments of Read() when the
+  /// reader has its answer.
   void PrefetchAfter(const Piece& piece, uint64_t offset, size_t size);
 
   struct OpenedFolder {
@@ -80,12 +91,13 @@ class Tree {
     bool is_cached = false;  // the kernel's cached listing is current
   };
   [[nodiscard]] Result<OpenedFolder> OpenFolder(NodeId id);
-  /// Adds its entries from `cookie` on (0: from the beginning) until the room is used up.
+  /// Adds entries of `folder` from `cookie` on, or from the beginning for 0, until an entry does
+  /// not fit.
   [[nodiscard]] Result<void> List(Folder& folder, uint64_t cookie, const AddEntry& add,
                                   ListingOf what = ListingOf::kAttributes);
 
-  /// Logs, with the key, a request that has had no answer for `time`: for a name in the folder
-  /// `id`, or `id` itself if there is no name. Never waits.
+  /// Logs a request that was not answered for `time`, with the key of the file: `name` in the
+  /// folder `id`, or `id` itself if `name` is empty. Never waits.
   void OnLongRequest(Operation operation, NodeId id, std::string_view name,
                      std::chrono::seconds time);
 
@@ -97,13 +109,14 @@ class Tree {
     return IsStatus(folder) || (folder == kRootId && name == StatusFiles::kFolderName);
   }
 
-  /// Whether every answer is as fast as a local disk, so that nothing has to wait.
+  /// Whether every answer of the store is as fast as a local disk, so no request must wait.
   [[nodiscard]] bool answers_fast() const { return answers_fast_; }
 
   // --- Once the mount answers --------------------------------------------------------------------
 
-  /// Begins to watch the store, if useful; call once. `on_change` is called after each change, on a
-  /// thread of the store. `can_invalidate_all`: a change can invalidate all names in the kernel.
+  /// Begins to watch the store, if its changes matter; call once. `on_change` is called after each
+  /// change, on a thread of the store. `can_invalidate_all`: the kernel can invalidate all names at
+  /// once.
   void Watch(std::function<void(const Changes&)> on_change, bool can_invalidate_all);
   /// See invalidation.h.
   [[nodiscard]] bool FindInvalidEntries(const Changes& changes, EntryInvalidator& invalidator) {
@@ -113,18 +126,18 @@ class Tree {
   void StartPrefetch(Prefetch::Offer offer) { prefetch_.Start(std::move(offer)); }
   void StopPrefetch() { prefetch_.Stop(); }
 
-  /// Closes and drops unused data, and logs counts. Returns when to call it again, and the changes
-  /// to pass to FindInvalidEntries() before that.
+  /// Closes and drops unused data, and logs counts. Returns the time of the next call, and the
+  /// changes to pass to FindInvalidEntries() before it.
   std::pair<SupersededShards::Clock::time_point, Changes> Sweep();
 
-  /// In bytes; takes effect immediately.
+  /// Sets the capacities in bytes; takes effect immediately.
   void SetCacheSizes(uint64_t index_cache, uint64_t cache);
-  /// Memory is short: evicts `bytes`, or everything that can be made again.
+  /// Evicts `bytes`, or everything that can be loaded again. Called when memory is short.
   void GiveUp(uint64_t bytes);
 
   [[nodiscard]] RequestMetrics& metrics() { return metrics_; }
   [[nodiscard]] const IdJournal& journal() const { return *journal_; }
-  /// Adds the daemon's data to a status; call before the mount answers.
+  /// Sets the function that adds the daemon's data to a status; call before the mount answers.
   void DescribeDaemonWith(std::function<void(MountStatus&)> describe) {
     describe_daemon_ = std::move(describe);
   }
@@ -134,13 +147,18 @@ class Tree {
        std::optional<size_t> only_view, std::unique_ptr<IdJournal> journal);
 
   Result<Entry> LookUpStatus(NodeId folder, const std::string& name);
-  // Within RootCheck::kPatience: the way to .zarrfs leads through it.
+  // Looks up "." and "..", with which the kernel finds an inode by the id in a file handle.
+  Result<Entry> LookUpHandle(NodeId id, const std::string& name);
+  // The id of the parent of a folder.
+  Result<NodeId> ParentOf(NodeId id);
+  // The entry of the root. Waits at most RootCheck::kPatience, because the path to .zarrfs leads
+  // through the root.
   Result<Entry> Root();
-  // The current entry of an id other than a stored chunk's.
+  // The current entry of an id, except of a stored chunk.
   Result<Entry> CurrentEntry(const Target& target);
   Result<Entry> EntryAsOf(const Target& target, const KnownNode& known);
-  // The entry of the newest version of a readable file, from answers of the store from now on;
-  // without an id if the chunk has another inode now, or none.
+  // The entry of the newest version of a readable file, from new answers of the store. Without an
+  // id if the chunk has another inode now, or none.
   Result<Entry> NewestFile(const Target& target);
   Result<Entry> NewestChunk(const Target& target);
   void OnChange(const Changes& changes);
@@ -148,9 +166,9 @@ class Tree {
   MountFigures Figures() const;
 
   const TreeOptions options_;
-  const double start_time_;  // seconds since 1970
+  const double start_time_;  // in seconds since 1970
   const std::shared_ptr<StoreCounts> store_counts_ = std::make_shared<StoreCounts>();
-  const std::shared_ptr<const Store> store_;  // counted and gated
+  const std::shared_ptr<const Store> store_;  // counts its calls, and fails them inside NoWaiting
   const bool answers_fast_;
   FailureLog failures_;
   RequestMetrics metrics_;
@@ -170,9 +188,9 @@ class Tree {
   RootCheck root_check_;
   MemoryBudget::Share memory_of_epochs_;  // as of the last Sweep()
   std::function<void(MountStatus&)> describe_daemon_;
-  std::mutex not_watched_mutex_;
-  std::string not_watched_ = "not yet";       // why the store reports no changes; guarded by it
-  const MemoryBudget::Holder memory_holder_;  // calls GiveUp(): must be the last member
+  Mutex not_watched_mutex_;
+  std::string not_watched_ GUARDED_BY(not_watched_mutex_) = "not yet";
+  const MemoryBudget::Holder memory_holder_;  // calls GiveUp(), so it must be the last member
 };
 
 }  // namespace zarrfs

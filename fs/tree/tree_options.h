@@ -1,5 +1,5 @@
-// TreeOptions: the options of a mount that determine its names, their contents, and how long they
-// are cached.
+// TreeOptions: the options of a mount that determine its names, the contents of its files, and how
+// long they are cached.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,44 @@
 
 namespace zarrfs {
 
-/// The option values of fill policies, in the order of the enum.
+/// The option values of fill policies, in the order of the enumeration.
 inline constexpr std::pair<std::string_view, FillPolicy> kFillNames[] = {
     {"auto", FillPolicy::kAuto},
     {"keep", FillPolicy::kKeep},
     {"materialize", FillPolicy::kMaterialize}};
 
-/// The option values of the nc formats, in the order of the enum.
+/// The option values of netCDF formats (the view nc), in the order of the enumeration.
 inline constexpr std::pair<std::string_view, NetcdfFormat> kNetcdfNames[] = {
     {"auto", NetcdfFormat::kAuto}, {"2", NetcdfFormat::kCdf2}, {"5", NetcdfFormat::kCdf5}};
 
 struct TreeOptions {
   // What the mount shows.
-  std::string view;               // this one at the root; "" for one folder per view
-  ViewSet views = ListedViews();  // which folders the root lists then; all views have one
-  char separator = 0;             // '.' or '/' in chunk names; 0: as in the array
+  std::string view;               // the view at the root; "" for one folder per view
+  ViewSet views = ListedViews();  // the views that the root lists, if it has one folder per view
+  char separator = 0;             // '.' or '/' in chunk names; 0 for the separator of the array
   FillPolicy fill = FillPolicy::kAuto;
-  bool keeps_ome = false;  // otherwise OME-Zarr 0.5 is shown as 0.4 in v2, and 0.4 as 0.5 in v3
-  CompressorSet compressors = kAllCompressors;  // that readers know; chunks with others are decoded
-  NetcdfFormat netcdf = NetcdfFormat::kAuto;    // of the files in nc
-  uint64_t string_scan = 16ULL << 20;  // stored bytes of an array scanned to size its texts
-  uint64_t consolidated_max = 4096;    // nodes in a .zmetadata; larger groups have none
-  std::optional<uint32_t> umask;       // bits removed from 0555 and 0444; default: stored modes
-  std::optional<uint32_t> uid;         // owner of everything; default: the stored owners
+  bool keeps_ome = false;  // if false, OME-Zarr 0.5 is shown as 0.4 in v2, and 0.4 as 0.5 in v3
+  // The compressors that readers support; chunks with others are decoded.
+  CompressorSet compressors = kAllCompressors;
+  NetcdfFormat netcdf = NetcdfFormat::kAuto;  // the format of files in the view nc
+  // The maximum stored size of an array that is scanned for the length of its strings.
+  uint64_t string_scan = 16ULL << 20;
+  // The maximum number of nodes in a .zmetadata; larger groups have none.
+  uint64_t consolidated_max = 4096;
+  std::optional<uint32_t> umask;  // bits removed from 0555 and 0444; default: the stored modes
+  std::optional<uint32_t> uid;    // the owner of everything; default: the stored owners
   std::optional<uint32_t> gid;
-  bool is_for_others = false;  // users other than the mounting one see the store's permissions
+  // Whether users other than the mounting user see the store's permissions.
+  bool is_for_others = false;
 
-  // Its memory, and how soon it sees changes.
-  uint64_t index_cache = 64ULL << 20;  // bytes
-  uint64_t cache = 256ULL << 20;       // bytes of decoded chunks
-  uint64_t node_cache = 32ULL << 20;   // bytes of parsed metadata
-  uint64_t epochs = 160ULL << 20;      // bytes about the objects used; see EpochLimit
-  std::optional<double> ttl;           // seconds a name may be out of date; default: automatic
-  bool immutable = false;              // the store promises never to change
+  // The memory of the mount, and how soon it notices changes.
+  uint64_t index_cache = 64ULL << 20;  // in bytes
+  uint64_t cache = 256ULL << 20;       // in bytes of decoded chunks
+  uint64_t node_cache = 32ULL << 20;   // in bytes of parsed metadata
+  uint64_t epochs = 160ULL << 20;      // in bytes, for the epochs of objects; see EpochLimit
+  uint64_t past_versions = 1'000'000;  // see PastVersions
+  std::optional<double> ttl;  // how long a name may be out of date, in seconds; default: automatic
+  bool immutable = false;     // the store promises never to change
 
   bool operator==(const TreeOptions&) const = default;
 };

@@ -63,7 +63,7 @@ constexpr uint32_t kColumns = kShardColumns * kPerShard;
 constexpr uint32_t kChunkEdge = 10;  // elements
 
 // No operation may take longer, and no change may stay unseen longer.
-Time longest = static_cast<Time>(10e9 * Patience());
+Time longest = static_cast<Time>(10e9 * SanitizerFactor());
 
 constexpr size_t kHeld = 6;  // descriptors that a reader keeps open
 constexpr size_t kMaxPart = 1 << 20;
@@ -923,7 +923,8 @@ int Run(double seconds, const std::string& options, bool has_faults) {
       trial.Wrong("the daemon's descriptors grow");
     }
     // (Sanitizers keep freed memory.)
-    if (Patience() == 1 && late.kib > warm.kib + kMoreKiB) trial.Wrong("the daemon's memory grows");
+    if (SanitizerFactor() == 1 && late.kib > warm.kib + kMoreKiB)
+      trial.Wrong("the daemon's memory grows");
   } else {
     fmt::print("too short to tell whether the daemon grows: that takes {:.0f} s\n", kWarmUp / 0.75);
   }

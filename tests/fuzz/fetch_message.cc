@@ -2,6 +2,9 @@
 // may send it. What is understood is understood the same once it is sent on.
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "tests/fuzz/fuzzing.h"
 #include "zarrcore/net/fetch_channel.h"
 
@@ -27,7 +30,10 @@ void Check(std::string_view bytes, const FetchChannel& channel,
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;  // the end of a channel
   static const auto channel = *zarrfs::FetchChannel::Make();
-  const std::string bytes(zarrfs::Text(data, size));
+  std::string bytes(zarrfs::Text(data, size));
+  // (Messages of other versions are skipped.)
+  const uint32_t version = zarrfs::FetchChannel::kVersion;
+  std::memcpy(bytes.data(), &version, std::min(size, sizeof version));
   zarrfs::Check<zarrfs::FetchRequest>(bytes, channel, &zarrfs::ReceiveRequest);
   zarrfs::Check<zarrfs::FetchAnswer>(bytes, channel, &zarrfs::ReceiveAnswer);
   return 0;

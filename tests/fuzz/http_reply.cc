@@ -25,14 +25,14 @@ namespace zarrfs {
 namespace {
 
 constexpr const char* kUrl = "http://127.0.0.1:1/store/key";
-constexpr size_t kMostOfAListing = 64;
+constexpr size_t kMaxOfAListing = 64;
 
 struct Asked {
   std::optional<ByteRange> range;  // none: a listing
   size_t room = 0;                 // of `into`
 };
 
-const std::array<Asked, 8> kAsked = {{{std::nullopt, kMostOfAListing},
+const std::array<Asked, 8> kAsked = {{{std::nullopt, kMaxOfAListing},
                                       {ByteRange::At(0, 1), 1},
                                       {ByteRange::At(0, 16), 16},
                                       {ByteRange::At(4, 8), 8},

@@ -1,10 +1,13 @@
-"""A bucket that exists in arithmetic: an array in Zarr v2 of so many chunks of one byte. Nobody uploads it, and it lists a page at a time."""
+"""A bucket that lists a page at a time: one that exists in arithmetic, an array in Zarr v2 of so many chunks of one byte, which nobody
+uploads; or one that has the files of a folder."""
 
 import bisect
 import contextlib
+import email.utils
 import hashlib
 import http.server
 import json
+import pathlib
 import time
 import urllib.parse
 from xml.sax.saxutils import escape
@@ -47,7 +50,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if value is None:
             return self.answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
         etag = f'"{hashlib.md5(value).hexdigest()}"'
-        headers = [("ETag", etag)]
+        headers = [("ETag", etag), *self.server.times(key)]
         wanted = self.headers.get("Range")
         if not wanted:
             return self.answer(200, value, headers)
@@ -60,6 +63,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server(LocalServer):
+    def times(self, key):
+        return []
+
     def make(self, chunks):
         self.metadata = json.dumps({
             "zarr_format": 2, "shape": [chunks], "chunks": [1], "dtype": "|u1", "compressor": None, "fill_value": 0, "order": "C",
@@ -85,6 +91,54 @@ class Server(LocalServer):
         token = f"<NextContinuationToken>{some[-1]}</NextContinuationToken>" if more else ""
         return (f"<ListBucketResult><Prefix>{escape(prefix)}</Prefix><KeyCount>{len(some)}</KeyCount>"
                 f"<IsTruncated>{str(more).lower()}</IsTruncated>{token}{inner}</ListBucketResult>")
+
+
+class FolderServer(LocalServer):
+    """The bucket's prefix is "store"."""
+
+    def make(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.seen, self.headers = [], []
+
+    def value(self, key):
+        file = self.folder / key.removeprefix("store/")
+        return file.read_bytes() if file.is_file() else None
+
+    def times(self, key):
+        modified = (self.folder / key.removeprefix("store/")).stat().st_mtime
+        return [("Last-Modified", email.utils.formatdate(modified, usegmt=True))]
+
+    def entry(self, below, prefix, name):
+        if name.endswith("/"):
+            return f"<CommonPrefixes><Prefix>{escape(prefix + name)}</Prefix></CommonPrefixes>"
+        file = below / name
+        modified = time.strftime("%Y-%m-%dT%H:%M:%S.789Z", time.gmtime(file.stat().st_mtime))
+        etag = escape(f'"{hashlib.md5(file.read_bytes()).hexdigest()}"', {'"': "&quot;"})
+        return (f"<Contents><Key>{escape(prefix + name)}</Key><Size>{file.stat().st_size}</Size><ETag>{etag}</ETag>"
+                f"<LastModified>{modified}</LastModified></Contents>")
+
+    def page(self, query):
+        prefix, most = query["prefix"], min(int(query["max-keys"]), PAGE)
+        below = self.folder / prefix.removeprefix("store/")
+        paths = below.iterdir() if below.is_dir() else []
+        names = sorted(path.name + "/" * path.is_dir() for path in paths)
+        begin = bisect.bisect_right(names, query.get("continuation-token", ""))
+        some = names[begin:begin + most]
+        more = begin + most < len(names)
+        inner = "".join(self.entry(below, prefix, name) for name in some)
+        token = f"<NextContinuationToken>{escape(some[-1])}</NextContinuationToken>" if more else ""
+        return (f"<ListBucketResult><Prefix>{escape(prefix)}</Prefix><KeyCount>{len(some)}</KeyCount>"
+                f"<IsTruncated>{str(more).lower()}</IsTruncated>{token}{inner}</ListBucketResult>")
+
+
+@contextlib.contextmanager
+def serving_folder(folder):
+    """The server, with `seen`, keys and queries; its store is `s3://bucket/store`."""
+    server = FolderServer(Handler)
+    server.make(folder)
+    server.refuses, server.ahead = (lambda headers: None), 0
+    with server:
+        yield server
 
 
 @contextlib.contextmanager

@@ -112,7 +112,7 @@ def serving(view, case: Generated):
     if kind.name == "string" and profile.texts and (0 not in case.shape or profile.empty):
         moved = [codec["configuration"]["order"] for codec in case.inner_codecs if codec["name"] == "transpose"]
         is_in_order = all(list(order) == sorted(order) for order in moved)
-        return (TRANSCODED, "text of a fixed length") if is_in_order else (NOT_SHOWN, "texts in another order than C")
+        return (TRANSCODED, "text of a fixed length") if is_in_order else (NOT_SHOWN, "strings in an order other than C")
     if kind.is_text and not profile.objects or any(kind.name.startswith(name) for name in profile.refused.split()):
         return NOT_SHOWN, f"data type {kind.name}"
     if 0 in case.shape and not profile.empty:

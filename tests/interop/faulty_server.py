@@ -56,6 +56,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             etag = f'"{time.time_ns()}"'
         if server.etags == "weak":
             etag = f"W/{etag}"
+        elif isinstance(server.etags, str):
+            etag = f'"{server.etags}"'
         headers = [("Last-Modified", email.utils.formatdate(modified, usegmt=True))] if server.dates else []
         if server.etags:
             headers.append(("ETag", etag))
@@ -112,10 +114,10 @@ class Server(LocalServer):
 
 
 @contextlib.contextmanager
-def serving(folder, fault=lambda path, headers: None, etags=True, dates=True, of_suffix=None):
+def serving(folder, fault=lambda path, headers: None, etags=True, dates=True, of_suffix=None, host="127.0.0.1"):
     """The server, with `url`; `seen`, what was asked for: path, target and headers; and `sent`: path, begin and end of the bytes.
-    `etags` may be "weak". `of_suffix`: what becomes of a range that counts from the end, a status or "no ranges"."""
-    server = Server(Handler)
+    `etags` may be "weak", or what each object has. `of_suffix`: what becomes of a range that counts from the end, a status or "no ranges"."""
+    server = Server(Handler, host)
     server.root, server.fault, server.etags, server.dates = pathlib.Path(folder), fault, etags, dates
     server.of_suffix = of_suffix
     server.lock, server.seen, server.sent = threading.Lock(), [], []

@@ -81,6 +81,10 @@ def open_keeper(command):
     return os.pidfd_open(keepers[0])
 
 
+# For a shell in a mount namespace of its own: its copies of other mounts would keep these alive after they were unmounted.
+DETACH_COPIES = r"sed -n 's/^[^ ]* \([^ ]*\) fuse\.zarrfs .*/\1/p' /proc/self/mounts | xargs -r umount -l"
+
+
 @contextlib.contextmanager
 def mounted(store, options=None, at=None):
     """The folder where `store` is mounted: a new one, or `at`. Once unmounted the daemon must end by itself, and a sanitizer must have found nothing."""

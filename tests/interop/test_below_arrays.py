@@ -54,4 +54,4 @@ def test_one_that_is_added_is_seen(store, tmp_path):
 
 def test_verify_names_and_checks_them(store):
     result = zarrctl("verify", store)
-    assert result.returncode == 0 and "a/b: lies below an array" in result.stdout and "3 arrays" in result.stdout
+    assert result.returncode == 0 and "a/b: is below an array" in result.stdout and "3 arrays" in result.stdout

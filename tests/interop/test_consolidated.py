@@ -1,11 +1,15 @@
 """Readers that open a whole hierarchy by its consolidated metadata."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+
+import faulty_server
 from mounts import DEBIAN_ZARR, SYSTEM_PYTHON, ZARR2_PYTHON, mounted
 
 ARRAYS = {"a": 1, "h/b": 2, "h/i/größe": 3}
@@ -87,3 +91,23 @@ def test_it_can_be_left_out(store):
         assert ".zmetadata" not in {path.name for path in (point / "v2").iterdir()}
         assert "zarr.json" in {path.name for path in (point / "v3").iterdir()}
         assert (point / "v2/h/.zmetadata").exists(), "three nodes below"
+
+
+def test_more_than_64_mib_of_them_in_the_store(store, tmp_path):
+    """A store of very many arrays, of which this one has few."""
+    copy = tmp_path / "www/many"
+    shutil.copytree(store, copy)
+    document = json.loads((copy / "zarr.json").read_text())
+    nodes = document["consolidated_metadata"]["metadata"]
+    gone = json.dumps({**nodes["a"], "attributes": {"comment": "x" * 1500}}, indent=2)
+    nodes |= {f"gone{i}": json.loads(gone) for i in range(30_000)}
+    (copy / "zarr.json").write_text(json.dumps(document, indent=2))
+    assert (copy / "zarr.json").stat().st_size > 64 << 20
+    with mounted(copy, "memory=256M") as point:
+        assert set(os.listdir(point / "v2")) == {"a", "h", ".zgroup", ".zattrs", ".zmetadata"}
+        assert json.loads((point / "v2/.zattrs").read_text()) == {"title": "déjà vu"}
+        assert "a" in os.listdir(point / "v3") and not (point / ".zarrfs/errors").read_text()
+    # A server that cannot list: the names are those in the document.
+    with faulty_server.serving(copy.parent) as server, mounted(f"{server.url}/many", "memory=256M,immutable,consolidated=no") as point:
+        assert {"b", "i"} <= set(os.listdir(point / "v2/h"))
+        assert len((point / "v2/a/0.0").read_bytes()) > 0

@@ -143,7 +143,7 @@ TABLE = {
         "zero_zero",
     ], DAMAGED_CHUNK),
     **dict.fromkeys(["file_empty", "idx_badcrc", "trunc_index"], DAMAGED_SHARD),
-    "idx_gzip": same(NotListed("index_codecs give indexes of different sizes")),
+    "idx_gzip": same(NotListed("index_codecs make the size of the index vary")),
     "inner_gt_shard": same(NotListed("inner chunk shape [8, 12] does not divide the shard shape [4, 6]")),
     "nodivide": same(NotListed("inner chunk shape [3, 4] does not divide the shard shape [4, 6]")),
 

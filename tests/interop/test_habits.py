@@ -36,9 +36,9 @@ def test_a_mount_line_of_another_file_system_works():
 
 
 @pytest.mark.parametrize(("option", "reason"), [
-    ("allow_root", "the kernel knows only allow_other; with uid=UID,umask=077 that is you and root"),
-    ("fsname=ocean", "the source that a mount names is always its store"),
-    ("max_read=65536", "expected 128K or more, which changes nothing: reads are not made smaller"),
+    ("allow_root", "the kernel supports only allow_other; with uid=UID,umask=077 only you and root have access"),
+    ("fsname=ocean", "the source of a mount is always its store"),
+    ("max_read=65536", "expected 128K or more; it has no effect, because reads are not made smaller"),
     ("uid=nobody-has-this-name", "expected a number, or the name of a user of this machine")])
 def test_what_would_mean_something_else_is_refused(point, option, reason):
     refused = zarrfs(SAMPLE, point, "-o", option)
@@ -57,7 +57,7 @@ def test_that_changes_are_seen_late_is_said_with_v(point):
         assert zarrfs("--unmount", point).returncode == 0
         loud = zarrfs("-v", url, point)
         assert loud.stderr == "" and loud.stdout.splitlines()[1] == (
-            f"zarrfs: changes are seen within a minute, as the store reports none: {url}: this store cannot be watched")
+            f"zarrfs: changes are noticed within a minute, because the store does not report them: {url}: this store cannot be watched")
         assert zarrfs("--unmount", point).returncode == 0
 
 
@@ -76,4 +76,4 @@ def test_help_is_a_word_too(tmp_path):
     help_text = zarrfs("--help").stdout
     assert subprocess.run([ZARRFS, "help"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout == help_text
     wrong = subprocess.run([ZARRCTL, "info", "--nc", "3", SAMPLE], capture_output=True, text=True)
-    assert (wrong.returncode, wrong.stderr) == (1, "zarrctl: --nc: 3: not auto, 2 or 5 (see zarrctl info --help)\n")
+    assert (wrong.returncode, wrong.stderr) == (1, "zarrctl: --nc: 3: expected auto, 2 or 5 (see zarrctl info --help)\n")

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import json
 import multiprocessing
 import os
 import struct
@@ -11,6 +12,7 @@ import time
 import pytest
 
 import faulty_server
+import icechunk_commits
 from icechunk_commits import A, B, B_AT, C, C_AT, Commits, number_in
 from mounts import ZARRFS, mounted
 from test_worker_killed import keeper_of, kill_worker
@@ -18,6 +20,8 @@ from test_worker_killed import keeper_of, kill_worker
 READERS = 4
 # Some thousand times that somebody reads; more of them by hand.
 ROUNDS = int(os.environ.get("ZARRFS_ROUNDS", "10"))
+# More than the stored objects that are kept open.
+COMMITS = int(os.environ.get("ZARRFS_COMMITS", "1100"))
 
 
 def read_in_turn(point, is_over, queue):
@@ -133,3 +137,62 @@ def test_a_file_that_is_open_keeps_its_commit(tmp_path, path):
         shows(point, 2)
         assert struct.unpack("<q", os.pread(descriptor, 8, 0))[0] == 1
         os.close(descriptor)
+
+
+def test_a_file_that_is_open_keeps_its_commit_however_many_follow(tmp_path, monkeypatch):
+    monkeypatch.setattr(icechunk_commits, "KEPT", 2 * COMMITS)
+    commits = Commits(tmp_path / "r.icechunk")
+    with mounted(tmp_path / "r.icechunk", "view=v3") as point, contextlib.ExitStack() as stack:
+        opened, seen = {}, set()
+
+        def open_now():
+            for path in (A, B):  # read for the first time in the end
+                opened[path, commits.number] = os.open(point / path, os.O_RDONLY)
+                stack.callback(os.close, opened[path, commits.number])
+
+        open_now()
+        for _ in range(COMMITS):
+            before = os.stat(point / A).st_ino
+            commits.commit()
+            end = time.monotonic() + 30
+            while (inode := os.stat(point / A).st_ino) == before and time.monotonic() < end:
+                time.sleep(0.0005)
+            seen.add(inode)
+            if commits.number % 500 == 0:
+                open_now()
+        assert len(seen) == COMMITS
+        assert json.loads((point / ".zarrfs/status.json").read_text())["old_versions"]["known"] >= COMMITS
+        found = {(path, number): struct.unpack("<q", os.pread(descriptor, 8, 0))[0] for (path, number), descriptor in opened.items()
+                 if (path, number) != (A, 1)}
+        assert found == {(path, number): number for path, number in found}
+        for path in list(commits.written)[:5]:
+            path.unlink()  # collected as garbage
+        with pytest.raises(OSError):
+            os.pread(opened[A, 1], 8, 0)
+
+
+@pytest.mark.parametrize("is_looked_at", [True, False])
+def test_a_file_that_is_open_while_the_worker_is_replaced_never_shows_a_later_commit(tmp_path, is_looked_at):
+    commits = Commits(tmp_path / "r.icechunk")
+    with mounted(tmp_path / "r.icechunk", "view=v3") as point:
+        descriptors = [os.open(point / path, os.O_RDONLY) for path in (A, B)]
+        if is_looked_at:
+            commits.commit()
+            shows(point, 2)
+        kill_worker(keeper_of(point))
+        commits.commit()
+        seen, end = None, time.monotonic() + 30
+        while seen != commits.number and time.monotonic() < end:
+            with contextlib.suppress(OSError):  # until the new worker has invalidated all names
+                seen = number_in(point / A)
+        shows(point, commits.number)
+        # A worker that began before the second commit can still read the first one.
+        allowed = {errno.ESTALE: True, 0: not is_looked_at}
+        for descriptor in descriptors:
+            try:
+                assert struct.unpack("<q", os.pread(descriptor, 8, 0))[0] == 1
+                error = 0
+            except OSError as stale:
+                error = stale.errno
+            assert allowed.get(error), os.strerror(error)
+            os.close(descriptor)

@@ -283,7 +283,7 @@ def test_what_netcdf_cannot_say_is_told(tmp_path):
         values = json.loads(run(SYSTEM_PYTHON, "-c", READ, point / "nc/odd.nc"))
         assert values == {"good": ["int8", ["two"], [0.0, 0.0]], "older": ["int8", ["two"], [0.0, 0.0]], "none": ["int8", ["n", "two"], []]}
     said = run(ZARRCTL, "info", tmp_path / "odd.zarr")
-    assert "wrong: only one dimension of a NetCDF file may have no length" in said
+    assert "wrong: a NetCDF file may have only one dimension of length 0" in said
     assert "complex64" in said
 
 
@@ -359,7 +359,7 @@ def test_what_cdf2_has_no_room_for_needs_cdf5(tmp_path):
                 said = run(SYSTEM_PYTHON, "-c", READ_LARGE, point / f"nc/{name}.nc").strip()
                 assert said == f"{model} {dict.fromkeys(shown, [1, 2, 3, 4, 5])}"
                 assert ("none(n, three)" in run("ncdump", "-h", point / f"nc/{name}.nc")) == (name == "records" and option == "auto")
-    assert "none: of length 0" in run(ZARRCTL, "info", "--nc", "2", tmp_path / "records.zarr")
+    assert "none: its length is 0" in run(ZARRCTL, "info", "--nc", "2", tmp_path / "records.zarr")
 
 
 def test_groups_below_are_files_of_their_own(store, mount):

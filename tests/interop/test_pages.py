@@ -22,6 +22,7 @@ BLOCKS = [(page.name, block) for page in sorted((ROOT / "docs").glob("*.md")) if
 RUN = {
     ("CANNOT_OPEN.md", "mkdir -p /mnt/ocean"): "lines",
     ("ICECHUNK.md", "zarrfs /data/ocean.icechunk"): "lines",
+    ("KERCHUNK.md", "zarrfs /data/ocean.json"): "lines",
     ("METRICS.md", "cat /mnt/ocean/.zarrfs/metrics"): "mounted",
     ("METRICS.md", "increase("): "test_prometheus_takes_the_expressions",
     ("METRICS.md", "sum by (mount)"): "test_prometheus_takes_the_expressions",
@@ -94,6 +95,10 @@ class World(Machine):
         self.web = web
         shutil.copytree(ROOT / "tests/data/icechunk/v2", self.folder / "ocean.icechunk")
         subprocess.run(["zip", "-0qr", "all.zip", "ocean.icechunk"], cwd=self.folder, check=True)
+        (self.folder / "nc").mkdir()
+        shutil.copy(ROOT / "tests/data/kerchunk/2020.nc", self.folder / "nc")
+        references = (ROOT / "tests/data/kerchunk/single.json").read_text().replace('"t/', '"temperature/')
+        (self.folder / "ocean.json").write_text(references.replace("/place/of/the/data", str(self.folder / "nc")))
         old = zarr.create_group(self.folder / "old.zarr", zarr_format=2)
         old.create_array("salt", shape=(40, 30), chunks=(5, 5), dtype="i4")[...] = 7
         (self.folder / "cache").mkdir()
@@ -102,7 +107,7 @@ class World(Machine):
     def run(self, command, may_fail=False):
         for name, there in {"https://data.example.org": self.web, "https://host": self.web, "/var/cache": str(self.folder / "cache")}.items():
             command = command.replace(name, there)
-        return super().run(re.sub(r"(?<![\w/])/data\b(?!/ocean\.zarr)", str(self.folder), command), may_fail)
+        return super().run(re.sub(r"(?:(?<![\w/])|(?<=file://))/data\b(?!/ocean\.zarr)", str(self.folder), command), may_fail)
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +134,7 @@ def test_each_line(world, block):
         if line.startswith("zarrfs "):
             try:
                 view = world.mount if "view=v2" in line else world.mount / "v2"
+                view = view / "tag.v1.0" if "at=all" in line else view
                 assert (view / "temperature/.zarray").exists(), line
             finally:
                 subprocess.run([ZARRFS, "--unmount", world.mount], check=True)

@@ -5,6 +5,7 @@ import difflib
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import time
 import pytest
 import zarr
 
-from mounts import ZARRCTL, ZARRFS, for_everybody, unmount
+from mounts import DETACH_COPIES, ROOT, ZARRCTL, ZARRFS, for_everybody, unmount
 from remote import children, options_of
 
 TABLE = pathlib.Path(__file__).with_name("processes.txt")
@@ -128,7 +129,7 @@ def mounted_by_a_user(store, point, folder):
     point.mkdir()
     os.chown(point, NOBODY, NOBODY)
     program = for_everybody(ZARRFS, folder)
-    script = """cd "$1"; mknod device c $(stat -c '0x%t 0x%T' /dev/fuse); chmod 666 device; mount --bind device /dev/fuse
+    script = DETACH_COPIES + """; cd "$1"; mknod device c $(stat -c '0x%t 0x%T' /dev/fuse); chmod 666 device; mount --bind device /dev/fuse
         unset PWD OLDPWD; exec setpriv --reuid=65534 --regid=65534 --clear-groups "$2" "$3" "$4" -f"""
     keeper = subprocess.Popen(
         ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec", script, "sh", str(folder), str(program), str(store), str(point)],
@@ -146,7 +147,8 @@ def mounted_in_a_container(store, point):
     point.mkdir()
     kept = "chown dac_override fowner fsetid kill setgid setuid setpcap net_bind_service net_raw sys_chroot mknod audit_write setfcap sys_admin"
     engine = subprocess.Popen(
-        ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "setpriv",
+        ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc", "--propagation", "private",
+         "/bin/sh", "-ec", DETACH_COPIES + '; unset PWD OLDPWD; exec setpriv "$@"', "sh",
          "--bounding-set", ",".join(["-all", *(f"+{name}" for name in kept.split())]), str(ZARRFS), str(store), str(point), "-f"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
     try:
@@ -210,7 +212,7 @@ def test_processes_have_what_the_table_says_and_no_more(folder, nginx, tmp_path)
     group.create_array("a", shape=(4,), dtype="i4")[:] = 1
     group.store.close()
     folders = {tmp_path / "cache": "disk cache", tmp_path: "folder of the mount point", top: "store or folder above"}
-    points = (tmp_path / name for name in ("mnt1", "mnt2", "mnt3", "mnt4", "mnt5", "mnt6", "mnt7", "mnt8"))
+    points = (tmp_path / name for name in ("mnt1", "mnt2", "mnt3", "mnt4", "mnt5", "mnt6", "mnt7", "mnt8", "mnt9"))
     lines = []
     with mounted(folder, next(points)) as keeper:
         processes = settled(keeper, 1)
@@ -231,6 +233,9 @@ def test_processes_have_what_the_table_says_and_no_more(folder, nginx, tmp_path)
         lines += section("root, a store behind a network", settled(keeper, 2), folders)
     with mounted(nginx[0] + "/ocean.zarr", next(points), f"disk_cache={tmp_path}/cache") as keeper:
         lines += section("root, a store behind a network, with a disk cache", settled(keeper, 2), folders)
+    shutil.copytree(ROOT / "tests/data/icechunk/virtual", top / "ocean.icechunk")
+    with mounted(top / "ocean.icechunk", next(points), f"virtual={nginx[0]}/nc/") as keeper:
+        lines += section("root, a repository with virtual chunks behind a network", settled(keeper, 2), folders)
     lines += programs(folder, next(points), folders)
     if new_table := os.environ.get("ZARRFS_NEW_TABLE"):
         pathlib.Path(new_table).write_text("\n".join(lines) + "\n")

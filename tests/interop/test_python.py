@@ -4,14 +4,16 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 
 import pytest
-from mounts import ROOT, ZARRCTL, ZARRFS
+from mounts import DETACH_COPIES, ROOT, ZARRCTL, ZARRFS
 
 SAMPLE = ROOT / "tests/data/sample.zarr"
 MAKE_WHEEL = ROOT / "packaging/python/make-wheel"
@@ -259,18 +261,46 @@ def test_programs_are_those_of_the_wheel(python, temporary, tmp_path):
         {**temporary, "PATH": f"{tmp_path}:{temporary['PATH']}"}, SAMPLE)
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root, for a mount namespace")
-def test_without_fuse_it_names_references(python, temporary):
-    script = """
+FUSE_ERROR = """
 import sys, zarrfs
 try:
     zarrfs.mount(sys.argv[1])
 except zarrfs.FuseError as error:
     print(error)
 """
-    done = subprocess.run(["unshare", "--mount", "sh", "-ec", 'mount -t tmpfs none /dev; mknod /dev/null c 1 3; exec "$@"', "sh", python, "-c", script, SAMPLE],
-                          capture_output=True, text=True, env=temporary)
-    assert done.returncode == 0 and "/dev/fuse" in done.stdout and "zarrctl refs --out refs.json STORE" in done.stdout, done.stdout + done.stderr
+
+
+def fuse_error(python, environment, lacking, store=SAMPLE):
+    """What it says where a command, run in mounts of its own, took away what a mount needs."""
+    done = subprocess.run(["unshare", "--mount", "sh", "-ec", f'{DETACH_COPIES}; {lacking}; exec "$@"', "sh", python, "-c", FUSE_ERROR, store],
+                          capture_output=True, text=True, env=environment, cwd="/")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, for a mount namespace")
+def test_without_fuse_it_names_references(python, temporary):
+    said = fuse_error(python, temporary, "mount -t tmpfs none /dev; mknod /dev/null c 1 3")
+    assert "/dev/fuse" in said and "zarrctl refs --out refs.json STORE" in said, said
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user and for a mount namespace")
+def test_without_fusermount3_users_are_told_the_package(wheel):
+    """It is looked for in the folders of PATH, and in /usr/bin and /bin."""
+    with tempfile.TemporaryDirectory(prefix="zarrfs-") as folder:  # that other users may enter
+        folder = pathlib.Path(folder)
+        folder.chmod(0o755)
+        python = install("/usr/bin/python3", wheel, folder / "env")
+        shutil.copytree(SAMPLE, folder / "ocean.zarr")
+        (folder / "tmp").mkdir()
+        os.chown(folder / "tmp", 12345, 12345)
+        hide = 'for each in /usr/bin /bin /usr/sbin; do [ ! -e $each/fusermount3 ] || mount --bind /dev/null $each/fusermount3; done'
+        device = f"mknod -m 666 {folder}/fuse c 10 229; mount --bind {folder}/fuse /dev/fuse"  # that users may open
+        as_user = 'set -- setpriv --reuid 12345 --regid 12345 --clear-groups "$@"'
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": str(folder / "tmp")}
+        said = fuse_error(python, environment, f"{device}; {hide}; {as_user}", folder / "ocean.zarr")
+        assert said == "fusermount3 is missing: install the package fuse3\n"
+        assert left_in(folder / "tmp") == []
 
 
 def test_the_tag_says_whether_programs_need_libraries(wheel, tmp_path):

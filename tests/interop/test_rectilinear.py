@@ -21,7 +21,7 @@ with np.load(STORE.with_suffix(".npz")) as file:
     VALUES = dict(file)
 UNEQUAL = "unequal"  # is not in shards
 SHOWN = {name: values for name, values in VALUES.items() if name != UNEQUAL}
-WHY_NOT = "chunk grid 'rectilinear': chunks of 4 and 6 elements along axis 0, and they are no shards"
+WHY_NOT = "chunk grid 'rectilinear': chunks of 4 and 6 elements along axis 0, and no inner chunks"
 
 
 @pytest.fixture(scope="module")

@@ -174,7 +174,7 @@ def test_a_folder_of_somebody_else_or_for_everybody_is_refused(store, cache):
     with faulty_server.serving(store.parent) as server:
         result = start(f"{server.url}/ocean.zarr", store.parent, f"disk_cache={cache}")
         assert result.returncode == 32
-        assert result.stderr == f"zarrfs: disk_cache={cache}: others may enter this folder: chmod 700 it, or give one that does not exist yet\n"
+        assert result.stderr == f"zarrfs: disk_cache={cache}: others may enter this folder: chmod 700 it, or choose one that does not exist yet\n"
         checked = subprocess.run([ZARRCTL, "ls", f"{server.url}/ocean.zarr", "-o", f"disk_cache={cache}"], capture_output=True, text=True)
         assert checked.returncode != 0 and "chmod 700" in checked.stderr
         if os.getuid() == 0:
@@ -200,7 +200,7 @@ def test_a_folder_with_other_files_is_refused_and_they_stay(store, tmp_path):
             lambda: subprocess.run([ZARRCTL, "verify", source, "-o", f"disk_cache={scratch}"], capture_output=True, text=True)):
             refused = command()
             assert refused.returncode != 0 and "this folder has other files (" in refused.stderr
-            assert f"give it one of its own, for example disk_cache={scratch}/zarrfs" in refused.stderr
+            assert f"choose another folder, for example disk_cache={scratch}/zarrfs" in refused.stderr
         # A cache from before, beside which others have put their files since.
         cache = tmp_path / "cache"
         with mounted(source, f"disk_cache={cache}"):

@@ -29,6 +29,14 @@ def ends(pid, seconds=20):
     return False
 
 
+def wait_for(condition):
+    for _ in range(400):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(condition)
+
+
 def reading(path):
     """A process that reads the file, and waits."""
     reader = subprocess.Popen(["env", "--default-signal=INT", "cat", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -177,6 +185,59 @@ def test_a_fetcher_that_cannot_stay_is_not_started_all_the_time(folder, expected
             time.sleep(0.05)
         assert 1 < len(seen) <= 4
         assert (point / "v2/shards/0.0").read_bytes() == expected["v2/shards/0.0"]
+
+
+def stack_of(pid):
+    maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
+    return next(line.split("-")[0] for line in maps.splitlines() if line.endswith("[stack]"))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root looks into other processes")
+def test_each_fetcher_is_a_program_of_its_own_while_that_can_run(folder, expected, tmp_path, monkeypatch):
+    """A distribution's upgrade takes a library away while the mount lives."""
+    if ZARRFS.with_name("sanitizers").read_text().strip():
+        return  # (They choose their own layout.)
+    words = [line.split() for line in subprocess.run(["ldd", ZARRFS], capture_output=True, text=True).stdout.splitlines()]
+    library = next((line[2] for line in words if line[0] == "libzstd.so.1"), None)
+    if library is None:
+        pytest.skip("a static program")
+    shutil.copy(library, tmp_path / "libzstd.so.1")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    point, log = tmp_path / "mnt", tmp_path / "log"
+    point.mkdir()
+    with faulty_server.serving(folder.parent) as server, open(log, "w") as output:
+        keeper = subprocess.Popen([ZARRFS, f"{server.url}/ocean.zarr", point, "-f", "-o", "cache=0"], stdout=output, stderr=output)
+
+        def has_another(before):
+            with contextlib.suppress(OSError, StopIteration):  # at its end and its start
+                return fetcher_of(keeper.pid) != before
+
+        def replaced():
+            before = fetcher_of(keeper.pid)
+            os.kill(before, signal.SIGKILL)
+            wait_for(lambda: has_another(before))
+            return stack_of(fetcher_of(keeper.pid))
+
+        try:
+            wait_for(lambda: "is mounted at" in log.read_text())
+            stacks = {stack_of(keeper.pid), stack_of(fetcher_of(keeper.pid)), replaced()}
+            assert len(stacks) == 3
+            (tmp_path / "libzstd.so.1").unlink()
+            (tmp_path / "libzstd.so.1").write_text("no library")
+            before = fetcher_of(keeper.pid)
+            os.kill(before, signal.SIGKILL)
+            wait_for(lambda: "the program of the fetcher ended with exit code 127 before it began" in log.read_text())
+            wait_for(lambda: has_another(before))
+            assert stack_of(fetcher_of(keeper.pid)) == stack_of(keeper.pid)
+            assert (point / "v2/shards/0.0").read_bytes() == expected["v2/shards/0.0"]
+        finally:
+            keeper.terminate()
+            keeper.wait(20)
+
+
+def test_nobody_else_starts_a_fetcher():
+    result = subprocess.run([ZARRFS, "--fetch", "0", "https://127.0.0.1:9/x", "/mnt"], capture_output=True, text=True, timeout=20)
+    assert result.returncode == 2 and "start message: not a memory file" in result.stderr
 
 
 def memory_of(pid):

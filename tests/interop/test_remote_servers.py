@@ -25,6 +25,33 @@ def chunks_of(expected):
     return [name for name in expected if name.startswith("v2/") and ".z" not in name]
 
 
+# --- A bucket that may be read but not listed --------------------------------------------------------
+
+
+def of_get_object_only(root):
+    """As S3 answers without s3:ListBucket: 403 for listings, and for objects that do not exist."""
+    return lambda path, headers: None if (root / path.lstrip("/")).is_file() else 403
+
+
+@pytest.mark.parametrize("more", ["", "list"])
+def test_a_bucket_that_cannot_be_listed_is_read_like_a_web_server(folder, expected, tmp_path, more):
+    options = "anonymous,absent=403,region=us-east-1"
+    if more:
+        names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+        (tmp_path / "list").write_text("\n".join(names) + "\n")
+        options += f",list={tmp_path}/list"
+    with faulty_server.serving(folder.parent.parent, of_get_object_only(folder.parent.parent)) as server:
+        source = f"s3://{folder.parent.name}/ocean.zarr"
+        with mounted(source, f"{options},endpoint={server.url}") as point:
+            assert tree(point) == expected
+            assert not (point / ".zarrfs/errors").read_text()
+        # Without absent=403 nobody knows whether what is refused exists.
+        with mounted(source, f"{options},endpoint={server.url}".replace("absent=403,", "")) as point:
+            assert (point / "v3/shards/zarr.json").read_bytes() == expected["v3/shards/zarr.json"]
+            with pytest.raises(PermissionError):
+                (point / "v3/shards/nothing").read_bytes()
+
+
 # --- Versions and ranges ---------------------------------------------------------------------------
 
 
@@ -78,7 +105,7 @@ def test_a_chunk_of_several_requests_is_of_one_version(tmp_path, etags, pause):
         assert len(set(seen)) > 1
 
 
-@pytest.mark.parametrize("of_suffix", ["no ranges", 400, 501, 416])
+@pytest.mark.parametrize("of_suffix", ["no ranges", 400, 500, 501, 416])
 def test_a_server_need_not_know_ranges_from_the_end(tmp_path, of_suffix):
     array = zarr.create_array(tmp_path / "a", shape=(8, 1 << 19), shards=(2, 1 << 19), chunks=(1, 1 << 19), dtype="i4", compressors=None)
     array[:] = np.arange(8)[:, None] + 1
@@ -87,6 +114,17 @@ def test_a_server_need_not_know_ranges_from_the_end(tmp_path, of_suffix):
             assert (np.frombuffer((point / f"{row}.0").read_bytes(), "i4") == row + 1).all()
         if of_suffix != 416:
             assert len([1 for _, _, headers in server.seen if headers.get("Range", "").startswith("bytes=-")]) == 1, "and is asked once"
+
+
+def test_a_container_of_azure_is_a_web_server_that_takes_a_signature(folder, expected, tmp_path):
+    """Azure itself is not here: the paths are those of its emulator, which `endpoint` names."""
+    (tmp_path / "oceans").mkdir()
+    (tmp_path / "oceans/data").symlink_to(folder.parent)
+    (query := tmp_path / "sas").write_text("sv=2024&sig=x%2B\n")
+    with faulty_server.serving(tmp_path, of_suffix=500) as server:
+        with mounted("az://oceans/data/ocean.zarr", f"endpoint={server.url},query={query}") as point:
+            assert tree(point) == expected
+        assert all(path.endswith("?sv=2024&sig=x%2B") for _, path, _ in server.seen)
 
 
 def test_a_server_may_answer_ranges_with_200_and_content_range(folder, expected):
@@ -205,7 +243,7 @@ def key(monkeypatch):
     ((301, "PermanentRedirect", [("x-amz-bucket-region", "eu-x-3")], ""), "use region=eu-x-3"),
     ((307, "TemporaryRedirect", [("Location", "http://other.example/")], ""), "redirects to 'http://other.example/'"),
     ((404, "NoSuchBucket", (), ""), "there is no such bucket"),
-    ((403, "RequestTimeTooSkewed", (), ""), "the clock of this machine is wrong"),
+    ((403, "RequestTimeTooSkewed", (), ""), "this machine's clock is wrong"),
 ])
 def test_a_refusal_is_one_line_that_says_what_to_do(key, refusal, said):
     with bucket_server.serving(3, lambda headers: refusal) as server:

@@ -1,11 +1,14 @@
 """`zarrctl` on stores in buckets and on web servers, and on paths below mounts of them."""
 
 import json
+import select
 import subprocess
+import threading
 import time
 
 import pytest
 
+import faulty_server
 from html_page import Page
 from mounts import ZARRCTL, mounted, zarrctl
 from remote import BUCKET, PREFIX
@@ -38,6 +41,33 @@ def test_the_page_has_the_pictures_of_the_folder(store, folder, tmp_path):
     assert remote.images == local.images and len(local.images) == 2
     mount = remote.pre[0]
     assert address in mount and all(word in mount for word in options)
+
+
+def test_the_first_arrays_are_shown_before_the_last_is_read(tmp_path):
+    array = {"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "int8", "fill_value": 0, "codecs": [{"name": "bytes"}],
+             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}}, "chunk_key_encoding": {"name": "default"}}
+    names = [f"a{number:03}" for number in range(200)]
+    group = {"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline", "metadata": dict.fromkeys(names, array)}}
+    (tmp_path / "s.zarr").mkdir()
+    (tmp_path / "s.zarr/zarr.json").write_text(json.dumps(group))
+    for name in names:
+        (tmp_path / "s.zarr" / name).mkdir()
+        (tmp_path / "s.zarr" / name / "zarr.json").write_text(json.dumps(array))
+    go_on = threading.Event()
+
+    def fault(path, headers):
+        if path.endswith(f"/{names[-1]}/zarr.json"):
+            go_on.wait(60)
+
+    with faulty_server.serving(tmp_path, fault) as server:
+        command = [ZARRCTL, "info", f"{server.url}/s.zarr"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            said = b""
+            while b"a000" not in said and select.select([process.stdout], [], [], 30)[0]:
+                said += process.stdout.read1()
+            go_on.set()
+            assert b"a000" in said and f"{names[-1]}".encode() not in said
+            assert f"\n{names[-1]} " in process.stdout.read().decode()
 
 
 def test_a_packed_store_is_that_of_the_folder(store, folder, tmp_path):

@@ -170,7 +170,7 @@ def test_what_cannot_be_shown_is_told(tmp_path):
     create(root, "zero", (3,), (3,))[:] = objects(["z\0", "", "a"])
     create(root, "many", (3,), (3,), compressors=None)[:] = objects(["y" * 400, "", "a"])
     create(root, "short", (3,), (3,))[:] = objects(["x", "", "a"])
-    reasons = {"long": "250 characters", "zero": "character 0"}
+    reasons = {"long": "250 characters", "zero": "a NUL character"}
     said = {node["path"]: node["views"] for node in json.loads(zarrctl("info", "--json", folder).stdout)["nodes"] if node["path"]}
     for name in ("fits", "short"):
         assert said[name]["gdal"]["shown"], name

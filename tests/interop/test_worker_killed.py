@@ -51,6 +51,7 @@ def workers_of(keeper):
 
 def kill_worker(keeper):
     """Another one is there when it returns."""
+    soon(lambda: len(workers_of(keeper)) == 1)  # (after an upgrade the earlier one finishes what it is doing)
     (worker,) = workers_of(keeper)
     os.kill(int(worker), signal.SIGKILL)
     soon(lambda: workers_of(keeper) not in ([], [worker]))

@@ -76,7 +76,7 @@ def test_picture_is_the_first_step_and_says_its_own_range(tmp_path, ocean):
     shown = ~np.isnan(values)
     order = np.argsort(values[shown])
     assert np.corrcoef(brightness(pixels)[shown][order], np.arange(shown.sum()))[0, 1] > 0.98
-    for text in ["time 0 of 6", f"least {float(np.nanmin(values)):.9}"[:11], f"greatest {float(np.nanmax(values)):.9}"[:14]]:
+    for text in ["time 0 of 6", f"minimum {float(np.nanmin(values)):.9}"[:13], f"maximum {float(np.nanmax(values)):.9}"[:13]]:
         assert text in page.sections["t"], text
 
 
@@ -84,7 +84,7 @@ def test_picture_is_the_middle_of_other_axes_and_is_unpacked(tmp_path, ocean):
     page = page_of(ocean, tmp_path / "page.html")
     first = 4 * 900
     assert "time 0 of 5, depth 4 of 8" in page.sections["packed"]
-    assert f"least {first}, greatest {first + 899} in the picture" in page.sections["packed"]
+    assert f"minimum {first}, maximum {first + 899} in the picture" in page.sections["packed"]
     assert "with scale_factor and add_offset: 46 to 54.99" in page.sections["packed"]
 
 
@@ -99,12 +99,12 @@ def test_north_is_above_where_a_coordinate_says_so(tmp_path, latitudes, attribut
     page = page_of(tmp_path / "s.zarr", tmp_path / "page.html")
     rows = brightness(page.pixels("v"))[:, 0]
     is_turned = latitudes[0] < 0 and attribute != {"units": "m"}
-    assert (rows[0] > rows[2]) == is_turned and ("north is above" in page.sections["v"]) == is_turned
+    assert (rows[0] > rows[2]) == is_turned and ("north up" in page.sections["v"]) == is_turned
 
 
 def test_array_of_one_axis_is_a_curve_with_exact_numbers(tmp_path, ocean):
     page = page_of(ocean, tmp_path / "page.html")
-    assert f"least {1 << 60}, greatest {(1 << 60) + 1999} in the picture" in page.sections["drifters/salinity"]
+    assert f"minimum {1 << 60}, maximum {(1 << 60) + 1999} in the picture" in page.sections["drifters/salinity"]
     drawn = page.pixels("drifters/salinity")[..., 3] > 0
     tops = drawn.argmax(axis=0)
     assert drawn.any(axis=0).all() and (np.diff(tops) <= 0).all() and tops[0] > 80 and tops[-1] == 0
@@ -117,7 +117,7 @@ def test_map_of_chunks_has_what_is_not_stored(tmp_path):
     array[:20, :20] = 1
     page = page_of(tmp_path / "a.zarr", tmp_path / "page.html")
     assert "4 of 16 chunks stored" in page.sections["/"] and "not stored: the fill value" in page.sections["/"]
-    assert "least 1, greatest 7" in page.sections["/"]
+    assert "minimum 1, maximum 7" in page.sections["/"]
     chunks = page.pixels("/", 1)
     step = (chunks.shape[0] - 1) // 4
     middle = chunks[step // 2::step, step // 2::step][:4, :4, :3]
@@ -332,7 +332,7 @@ def test_ome_metadata_that_make_no_sense_do_no_harm(tmp_path, attributes):
     group = zarr.create_group(tmp_path / "i.zarr", attributes=attributes)
     group.create_array("a", shape=(8, 8), chunks=(4, 4), dtype="u1")[:] = 3
     page = page_of(tmp_path / "i.zarr", tmp_path / "page.html")
-    assert "least 3, greatest 3 in the picture" in page.sections["a"]
+    assert "minimum 3, maximum 3 in the picture" in page.sections["a"]
 
 
 def plain_array(folder, shape, chunk, fill=0, data_type="uint8"):
@@ -351,10 +351,10 @@ def test_what_is_too_much_is_not_looked_at(tmp_path):
     for number in range(210):
         plain_array(store / f"small{number:03}", [2, 2], [2, 2])
     page = page_of(store, tmp_path / "page.html")
-    assert "not looked at: a chunk has 256.0 MiB decoded; pictures are made of up to 64.0 MiB" in page.sections["large"]
+    assert "not examined: a chunk has 256.0 MiB when decoded; pictures are made of at most 64.0 MiB" in page.sections["large"]
     assert "axis 0 520192 to 528383 of 1048576" in page.sections["many"]  # 8 x 8 chunks
-    assert len(page.images) < 203 and "not looked at: the page has 200 pictures already" in page.sections["small209"]
-    assert "0 of 1 chunk stored" not in page.sections["small209"] and "not looked at" not in page.sections["small000"]
+    assert len(page.images) < 203 and "not examined: the page has 200 pictures already" in page.sections["small209"]
+    assert "0 of 1 chunk stored" not in page.sections["small209"] and "not examined" not in page.sections["small000"]
 
 
 def test_page_is_no_larger_than_it_may_be(tmp_path):
@@ -369,7 +369,7 @@ def test_page_is_no_larger_than_it_may_be(tmp_path):
         (store / f"noise{number:02}/c/0/0").write_bytes(noise)
     page = page_of(store, tmp_path / "page.html")
     assert 10_000_000 < len(page.text.encode()) < 20_000_000
-    assert "not looked at: the page is full" in page.sections["noise79"] and "[400, 400]" in page.sections["noise79"]
+    assert "not examined: the page is full" in page.sections["noise79"] and "[400, 400]" in page.sections["noise79"]
 
 
 def test_pictures_can_be_left_out(tmp_path, ocean):
@@ -407,7 +407,7 @@ def test_every_array_of_the_corpus_has_a_section(tmp_path):
     stores = [*glob.glob(f"{corpus}/zarr-java/*"), *glob.glob(f"{corpus}/zarrita.js/*"), *glob.glob(f"{corpus}/zarrs/*"), f"{corpus}/edge"]
     for number, store in enumerate(stores):
         result = zarrctl("info", store, "--html", tmp_path / f"{number}.html")
-        if "not a Zarr store" in result.stderr or "Not a directory" in result.stderr:
+        if "not a Zarr store" in result.stderr or "Not a directory" in result.stderr or "not a kerchunk reference set" in result.stderr:
             continue
         assert result.returncode == 0, result.stderr
         nodes = int(re.search(r"\((\d+) node", result.stdout)[1])

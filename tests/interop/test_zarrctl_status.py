@@ -43,8 +43,8 @@ def test_status_for_people_has_options_figures_and_errors(tmp_path):
     assert (result.returncode, result.stderr) == (0, "")
     text = result.stdout
     rows = [" ".join(line.split()) for line in text.splitlines()]
-    for row in ["store /data/ocean", "view all", "changes looked for every 2.5 s (ttl)", "log info", "lookup 1,234,567 12 0",
-                "read 800 0 3 2.5 ms 9.8 ms", "index 1.0 KiB 4.0 KiB 25 % 75.0 % of 40 2", "chunk 0 bytes 2.0 KiB 0 % not asked yet 0",
+    for row in ["store /data/ocean", "view all", "changes checked for every 2.5 s (ttl)", "log info", "lookup 1,234,567 12 0",
+                "read 800 0 3 2.5 ms 9.8 ms", "index 1.0 KiB 4.0 KiB 25 % 75.0 % of 40 2", "chunk 0 bytes 2.0 KiB 0 % not used yet 0",
                 "reads 77 of the store, 2.0 KiB, 4 errors", "damage 2 damaged objects", "error 8"]:
         assert row in rows, text
     assert any(row.startswith("since 2023-11-14 22:13:20 (") for row in rows)
@@ -58,9 +58,9 @@ def test_status_of_a_store_that_is_gone_says_so(tmp_path):
 
 @pytest.mark.parametrize("changes,text", [
     ({"detected_by": "watch", "watch_limit": None}, "reported by the store\n"),
-    ({"detected_by": "watch", "watch_limit": "too many folders"}, "reported by the store; elsewhere looked for within a minute: too many folders\n"),
-    ({"detected_by": "age", "not_watched": "not a local disk"}, "looked for within a minute: not a local disk\n"),
-    ({"detected_by": "immutable"}, "not looked for (immutable)\n")])
+    ({"detected_by": "watch", "watch_limit": "too many folders"}, "reported by the store; elsewhere checked for within a minute: too many folders\n"),
+    ({"detected_by": "age", "not_watched": "not a local disk"}, "checked for within a minute: not a local disk\n"),
+    ({"detected_by": "immutable"}, "not checked for (immutable)\n")])
 def test_status_says_how_changes_are_detected(tmp_path, changes, text):
     assert "changes   " + text in zarrctl("status", write_status(tmp_path, changes=changes)).stdout
 
@@ -175,7 +175,7 @@ def test_log_level_sends_nothing_to_another_program(fake_daemon):
     point = fake_daemon("python")
     assert "is python, not zarrfs" in refused("log-level", point, "debug", code=2)
     assert zarrctl("log-level", point).stdout == "info\n"
-    assert "which is not here" in refused("log-level", write_status(point), "debug", code=2)
+    assert "which does not exist here" in refused("log-level", write_status(point), "debug", code=2)
 
 
 def test_log_level_of_another_user_s_mount_is_explained(fake_daemon, tmp_path):

@@ -171,7 +171,7 @@ def test_zarrctl_looks_into_zip_files(folder, tmp_path):
 @pytest.mark.parametrize("spoil,said", [
     (lambda data: data[:-30], "no directory at its end"),
     (lambda data: bytes(100) + data, "bytes were added before"),
-    (lambda data: data[100:], "is it complete"),
+    (lambda data: data[100:], "is the file complete"),
     (lambda data: data.replace(b"PK\1\2", b"PK\1\3", 1), "record 0 of its directory is invalid"),
     (lambda data: b"", "no directory at its end"),
 ])

@@ -58,7 +58,7 @@ TEST_F(ConfigTest, GivesSourceAndOptionsAndTheCommandLineWins) {
   Program program(Line({"-o", "ttl=8"}), log_, log_);
   ASSERT_TRUE(Logs("is mounted at")) << Log();
   EXPECT_TRUE(Says("view: v2"));
-  EXPECT_TRUE(Says("changes: looked for every 8 s (ttl)"));
+  EXPECT_TRUE(Says("changes: checked for every 8 s (ttl)"));
   EXPECT_TRUE(Says("pid: " + std::to_string(program.pid())));
   program.Signal(SIGTERM);
   EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
@@ -70,7 +70,7 @@ TEST_F(ConfigTest, WrongLineIsNamedWithWhatWasExpected) {
       {source + "\ncache = lots\n", ":3: option 'cache=lots': expected a size"},
       {source + "veiw = v2\n", ":2: unknown option 'veiw=v2'"},
       {source + "two words\n", ":2: 'two words': expected 'name = value'"},
-      {source + "ttl = 1\nttl = 2\n", ":3: 'ttl = 2': expected each name once"},
+      {source + "ttl = 1\nttl = 2\n", ":3: 'ttl = 2': expected each name only once"},
       {"source = sample.zarr\n", ":1: option 'source=sample.zarr': expected a path that begins"},
       {"view = v2\n", ": expected 'source = PATH'"},
   };
@@ -99,7 +99,7 @@ TEST_F(ConfigTest, HangupReadsItAgain) {
   EXPECT_NE(ReadFile(mnt_ / ".zarrfs/options").find(" of 104857600 bytes"), std::string::npos);
   EXPECT_NE(ReadFile(mnt_ / ".zarrfs/options").find(" of 2097152 bytes"), std::string::npos)
       << "the command line wins";
-  EXPECT_TRUE(Logs("view changed, which needs a new mount")) << Log();
+  EXPECT_TRUE(Logs("view changed, which takes effect only after a new mount")) << Log();
   EXPECT_TRUE(Says("view: all"));
   Write(source + "cache = lots\n");
   program.Signal(SIGHUP);
@@ -127,7 +127,8 @@ TEST_F(ConfigTest, AnOptionNamesItTooAndARemountReadsItAgain) {
   Write("cache = 4M\n view = v3\n");
   const Outcome refused = RunProgram(remount);
   EXPECT_EQ(refused.code, 32);
-  EXPECT_NE(refused.errors.find("unmounted and mounted again for view=v3"), std::string::npos);
+  EXPECT_NE(refused.errors.find("unmounted and mounted again to change view=v3"),
+            std::string::npos);
   // Those after -o that can change count more than the file.
   Write("cache = 4M\nview = v2\n");
   EXPECT_EQ(RunProgram({ProgramUnderTest("zarrfs"), store_, mnt_, "-o",

@@ -86,7 +86,7 @@ TEST_F(EasyMountTest, ACheckOfAMountNamesWhatNeedsANewOne) {
   EXPECT_EQ(check("view=v2").errors, "");
   const Outcome other = check("view=v3");
   EXPECT_EQ(other.code, 0);
-  EXPECT_NE(other.errors.find("has to be unmounted and mounted again for view=v3"),
+  EXPECT_NE(other.errors.find("must be unmounted and mounted again to change view=v3"),
             std::string::npos)
       << other.errors;
   EXPECT_EQ(check("view=v9").code, 1);

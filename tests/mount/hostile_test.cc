@@ -66,7 +66,7 @@ TEST_P(HostileTest, TakesNoMoreThanItMay) {
   }
   const Outcome names = Shell("ls -l " + (mount / "v3").string(), hostile.time);
   EXPECT_EQ(names.code, 0) << names.errors;
-  EXPECT_LT(Seconds(std::chrono::steady_clock::now() - start), hostile.time * Patience());
+  EXPECT_LT(Seconds(std::chrono::steady_clock::now() - start), hostile.time * SanitizerFactor());
   if (!HasSanitizer("address") && !HasSanitizer("thread")) {
     EXPECT_LT(PeakMegabytes(worker), hostile.megabytes);
   }

@@ -220,7 +220,7 @@ TEST_F(ListingTest, HugeSparseArrayIsListedAtOnce) {
             "v2/huge/0.0\nv2/huge/500004.777772\nv2/huge/999999.999998\nv2/huge/999999.999999\n"
             "v3/huge/c/0/0\nv3/huge/c/500004/777772\nv3/huge/c/999999/999998\n"
             "v3/huge/c/999999/999999\n");
-  EXPECT_LT(took.count(), 5 * Patience());
+  EXPECT_LT(took.count(), 5 * SanitizerFactor());
   EXPECT_EQ(ReadFile(mount / "v2/huge/999999.999999"), "last");
   EXPECT_EQ(ErrorOfStat(mount / "v2/huge/500000.500000"), ENOENT);
 }
@@ -245,7 +245,7 @@ TEST_F(ListingTest, HugeListingOfMadeUpFilesBeginsAtOnceAndTakesNoMemory) {
     bytes += have;
   }
   close(fd);
-  EXPECT_LT(static_cast<double>(MemoryOf(mount) - before), (16 << 10) * Patience()) << "KiB";
+  EXPECT_LT(static_cast<double>(MemoryOf(mount) - before), (16 << 10) * SanitizerFactor()) << "KiB";
   EXPECT_TRUE(Eventually(Seconds(5), [&] {
     return mount.Log().find("all 100000000 chunks are files") != std::string::npos;
   })) << mount.Log();
@@ -261,7 +261,7 @@ TEST_F(ListingTest, AListingOfManyStoredChunksTakesNoMemoryAndGoesOnFromAnywhere
   EXPECT_EQ(List(mount / "v2/line", 4096, 0, 3).size(), 3U);
   const long before = MemoryOf(mount);
   const std::vector<Listed> all = List(mount / "v2/line", 4096);
-  EXPECT_LT(static_cast<double>(MemoryOf(mount) - before), 4096 * Patience()) << "KiB";
+  EXPECT_LT(static_cast<double>(MemoryOf(mount) - before), 4096 * SanitizerFactor()) << "KiB";
   std::vector<std::string> names = Names(all);
   for (const size_t i : {all.size() - 2, size_t{30'000}, size_t{7}}) {
     EXPECT_EQ(Names(List(mount / "v2/line", 4096, all[i].next, 1)),

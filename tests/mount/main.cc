@@ -9,8 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "fs/process/execution.h"
+#include "fs/process/fetcher_start.h"
+#include "fs/process/worker_start.h"
 #include "tests/mount/mounted.h"
 #include "tests/mount/older_kernel.h"
 #include "tests/mount/programs.h"
@@ -23,12 +27,26 @@ std::string Obstacle() {
   return zarrfs::EnterOwnMountNamespace();
 }
 
-// As a new program that is tried and crashes, or makes a file and hangs (upgrade_test.cc).
-[[noreturn]] void TakePartInUpgrade() {
-  const char* const how = std::getenv("ZARRFS_TEST_TRIAL");
-  if (how == nullptr || std::string(how) == "crash") std::abort();
-  close(creat(how, 0600));
-  for (;;) pause();
+// As a newer program of a mount, in what a file says whose name begins with the mount point's.
+[[nodiscard]] std::optional<int> TakePartInUpgrade(int argc, char** argv) {
+  const std::string word = argc > 4 ? argv[1] : "";
+  const std::string mountpoint = argc > 4 ? argv[4] : "";
+  const auto says = [&](const char* what) { return std::filesystem::exists(mountpoint + what); };
+  if (word == "--try") {
+    if (says(".crashes")) std::abort();
+    if (!says(".hangs")) return 0;
+    close(creat((mountpoint + ".is_tried").c_str(), 0600));
+    for (;;) pause();
+  }
+  if (word == "--serve" && says(".ends")) return 3;
+  if (word == "--fetch" && says(".other")) {
+    const auto start = zarrfs::TakeStart(argv[2], zarrfs::CheckFetcherStart);
+    const uint32_t version = 99;
+    if (start) static_cast<void>(!write(static_cast<int>(start->state.begun), &version, 4));
+    for (;;) pause();
+  }
+  if (const auto code = zarrfs::RunAsWorker(argc, argv)) return code;
+  return zarrfs::RunAsFetcher(argc, argv);
 }
 
 }  // namespace
@@ -38,7 +56,7 @@ int main(int argc, char** argv) {
                    std::string(argv[1]) == zarrfs::kWithoutFsopen)) {
     return zarrfs::RunOnOlderKernel(argc - 1, argv + 1);
   }
-  if (argc > 1 && std::string(argv[1]) == "--can-take-over") TakePartInUpgrade();
+  if (const auto code = TakePartInUpgrade(argc, argv)) return *code;
   testing::InitGoogleTest(&argc, argv);
   umask(022);
   signal(SIGPIPE, SIG_IGN);

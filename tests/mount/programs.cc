@@ -66,9 +66,9 @@ bool HasSanitizer(const std::string& name) {
   return sanitizers.find(name) != std::string::npos;
 }
 
-double Patience() {
-  static const double patience = HasSanitizer("thread") ? 8 : HasSanitizer("address") ? 4 : 1;
-  return patience;
+double SanitizerFactor() {
+  static const double factor = HasSanitizer("thread") ? 8 : HasSanitizer("address") ? 4 : 1;
+  return factor;
 }
 
 void SleepFor(Seconds time) { std::this_thread::sleep_for(time); }
@@ -121,7 +121,7 @@ Outcome RunProgram(const std::vector<std::string>& words, Seconds limit) {
   close(err[1]);
   std::array<pollfd, 2> wait = {pollfd{out[0], POLLIN, 0}, pollfd{err[0], POLLIN, 0}};
   std::array<std::string*, 2> texts = {&outcome.output, &outcome.errors};
-  const auto end = std::chrono::steady_clock::now() + limit * Patience();
+  const auto end = std::chrono::steady_clock::now() + limit * SanitizerFactor();
   bool in_time = true;
   while (in_time && (wait[0].fd >= 0 || wait[1].fd >= 0)) {
     poll(wait.data(), wait.size(), 50);

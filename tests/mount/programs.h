@@ -33,8 +33,8 @@ class Variable {
 /// Whether the programs under test were built with this sanitizer ("address", "thread").
 [[nodiscard]] bool HasSanitizer(const std::string& name);
 
-/// How much more time everything may take with their sanitizers.
-[[nodiscard]] double Patience();
+/// The factor by which limits grow with the sanitizers of the programs.
+[[nodiscard]] double SanitizerFactor();
 
 /// A program under way in a process group of its own, which is killed when this goes, or when the
 /// tests themselves are killed. For the main thread only.
@@ -113,7 +113,7 @@ void SleepFor(Seconds time);
 
 template <typename Condition>
 bool Eventually(Seconds limit, Condition&& condition) {
-  const auto end = std::chrono::steady_clock::now() + limit * Patience();
+  const auto end = std::chrono::steady_clock::now() + limit * SanitizerFactor();
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     SleepFor(Seconds(0.005));

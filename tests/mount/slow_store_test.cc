@@ -74,7 +74,7 @@ TEST_F(SlowStoreTest, InterruptedListingEndsAtOnce) {
   const auto start = Clock::now();
   ls.Signal(SIGINT);
   EXPECT_EQ(ls.WaitFor(Seconds(5)), 128 + SIGINT);
-  EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * Patience());
+  EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * SanitizerFactor());
 }
 
 TEST_F(SlowStoreTest, InterruptedLookupOfAChunkIsNoAbsence) {
@@ -105,7 +105,7 @@ TEST_F(SlowStoreTest, InterruptedReadEndsAtOnce) {
   const auto start = Clock::now();
   cat.Signal(SIGINT);
   EXPECT_EQ(cat.WaitFor(Seconds(5)), 128 + SIGINT);
-  EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * Patience());
+  EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * SanitizerFactor());
   mount.Order("release");
   EXPECT_EQ(ReadFile(mount / "v2/a/1.2"), chunks_.at("1.2")) << "and it serves on";
 }
@@ -115,7 +115,7 @@ void ExpectCachedAnswers(const FakeMount& mount) {
   const auto ask = [](const std::vector<std::string>& words) {
     const auto start = Clock::now();
     const Outcome outcome = RunProgram(words, Seconds(5));
-    EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * Patience()) << words[0];
+    EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * SanitizerFactor()) << words[0];
     return outcome;
   };
   // Its shard's index is at hand, and its name was never asked for.

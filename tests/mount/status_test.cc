@@ -60,12 +60,12 @@ TEST_F(StatusTest, OptionsSayWhatIsInForce) {
   EXPECT_TRUE(has(plain, "source: " + store_.string())) << plain;
   EXPECT_TRUE(has(plain, "changes: reported by the store")) << plain;
   const std::string ttl = options_of("ttl=5,consolidated=no,separator=/");
-  EXPECT_TRUE(has(ttl, "changes: looked for every 5 s (ttl)")) << ttl;
+  EXPECT_TRUE(has(ttl, "changes: checked for every 5 s (ttl)")) << ttl;
   EXPECT_TRUE(has(ttl, "consolidated: no")) << ttl;
   EXPECT_TRUE(has(ttl, "separator: /")) << ttl;
-  EXPECT_TRUE(has(options_of("immutable"), "changes: not looked for (immutable)"));
+  EXPECT_TRUE(has(options_of("immutable"), "changes: not checked for (immutable)"));
   EXPECT_TRUE(has(options_of("noio_uring"), "requests: through /dev/fuse (noio_uring)"));
-  EXPECT_TRUE(has(plain, "requests: through /dev/fuse (io_uring is not asked for)")) << plain;
+  EXPECT_TRUE(has(plain, "requests: through /dev/fuse (io_uring is not set)")) << plain;
   MountOptions uring;
   uring.io_uring = true;
   const std::string why = WhyNoIoUring(uring);

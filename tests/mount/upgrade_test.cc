@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
@@ -98,7 +99,8 @@ TEST_F(UpgradeTest, ReadersNoticeNothing) {
       EXPECT_TRUE(Eventually(Seconds(5), [&] { return lookers[0]->right() > right + 20; }));
       const Outcome outcome = Upgrade(mnt_);
       EXPECT_EQ(outcome.code, 0) << outcome.errors << mount.Log();
-      EXPECT_NE(outcome.output.find(" is served by zarrfs "), std::string::npos) << outcome.output;
+      EXPECT_NE(outcome.output.find(" is now served by zarrfs "), std::string::npos)
+          << outcome.output;
       EXPECT_EQ(DaemonsOf(mnt_).size(), 2U);
       EXPECT_EQ(KeeperOf(mnt_), keeper);
       workers.insert(WorkerOf(mnt_));
@@ -123,11 +125,12 @@ TEST_F(UpgradeTest, ProgramThatIsNamedServesFromThenOn) {
   const pid_t keeper = KeeperOf(mnt_);
   const Outcome outcome = Upgrade(mnt_, other);
   EXPECT_EQ(outcome.code, 0) << outcome.errors;
-  for (const pid_t pid : {keeper, WorkerOf(mnt_)}) {
-    const fs::path proc = "/proc/" + std::to_string(pid);
-    EXPECT_EQ(fs::read_symlink(proc / "exe"), other);
-    EXPECT_EQ(ReadFile(proc / "comm"), "zarrfs\n");
-  }
+  const auto program_of = [](pid_t pid) {
+    EXPECT_EQ(ReadFile("/proc/" + std::to_string(pid) + "/comm"), "zarrfs\n");
+    return fs::read_symlink("/proc/" + std::to_string(pid) + "/exe");
+  };
+  EXPECT_EQ(program_of(WorkerOf(mnt_)), other);
+  EXPECT_EQ(program_of(keeper), kProgram);
   ExpectServes();
   const std::string options = ReadFile(mnt_ / ".zarrfs/options");
   EXPECT_NE(options.find("pid: " + std::to_string(keeper) + "\n"), std::string::npos) << options;
@@ -137,7 +140,7 @@ TEST_F(UpgradeTest, ProgramThatIsNamedServesFromThenOn) {
       << list.output;
   // And back again, with all there are.
   EXPECT_EQ(RunProgram({kProgram, "--upgrade", "--all"}).code, 0);
-  EXPECT_EQ(fs::read_symlink("/proc/" + std::to_string(keeper) + "/exe"), kProgram);
+  EXPECT_EQ(program_of(WorkerOf(mnt_)), kProgram);
   ExpectServes();
   EXPECT_EQ(RunProgram({kProgram, "--unmount", mnt_}).code, 0);
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
@@ -169,16 +172,18 @@ TEST_F(UpgradeTest, OpenFilesAndWorkingFoldersGoOn) {
 }
 
 TEST_F(UpgradeTest, ProgramThatCannotTakeOverChangesNothing) {
-  // The state is written in a format of the future.
-  TestMount mount(store_, "hand_over=7", mnt_);
-  const pid_t worker = WorkerOf(mnt_);
-  ExpectRefused(Upgrade(mnt_), ", found 7");
-  EXPECT_EQ(WorkerOf(mnt_), worker);
-  ExpectServes();
-  mount.Unmount();
+  // Keepers of an earlier and of a later program.
+  for (const std::string format : {"1", "77"}) {
+    TestMount mount(store_, "start_format=" + format, mnt_);
+    const pid_t worker = WorkerOf(mnt_);
+    ExpectRefused(Upgrade(mnt_), ", found " + format + ": unmount and mount again");
+    EXPECT_EQ(WorkerOf(mnt_), worker);
+    ExpectServes();
+    mount.Unmount();
+  }
 
   // The test's own program takes part, as one that crashes.
-  const Variable crash("ZARRFS_TEST_TRIAL", "crash");
+  std::ofstream(mnt_.string() + ".crashes");
   const TestMount again(store_, "", mnt_);
   const pid_t second = WorkerOf(mnt_);
   const auto asked = AskForUpgrade(KeeperOf(mnt_), "/proc/self/exe");
@@ -195,8 +200,7 @@ TEST_F(UpgradeTest, ProgramThatCannotTakeOverChangesNothing) {
 }
 
 TEST_F(UpgradeTest, ProgramThatHangsIsGivenUp) {
-  const fs::path hangs = folder_ / "hangs";
-  const Variable hang("ZARRFS_TEST_TRIAL", hangs.c_str());
+  std::ofstream(mnt_.string() + ".hangs");
   const TestMount mount(store_, "", mnt_);
   const auto lookers = LookAtAllViews();
   const pid_t worker = WorkerOf(mnt_);
@@ -205,7 +209,7 @@ TEST_F(UpgradeTest, ProgramThatHangsIsGivenUp) {
     const auto asked = AskForUpgrade(keeper, "/proc/self/exe");
     if (!asked) reason = asked.error().message;
   });
-  EXPECT_TRUE(Eventually(Seconds(9), [&] { return fs::exists(hangs); }));
+  EXPECT_TRUE(Eventually(Seconds(9), [&] { return fs::exists(mnt_.string() + ".is_tried"); }));
   ExpectRefused(Upgrade(mnt_), "another upgrade is under way");
   asker.join();
   EXPECT_EQ(reason, "the new program could not open the store within 10 s");
@@ -257,7 +261,7 @@ TEST_F(UpgradeTest, SettingsInForceStayWhateverTheFileSaysByNow) {
     ExpectDone(Upgrade(mnt_));
     EXPECT_TRUE(says("view: v2"));
     EXPECT_TRUE(says("cache: 0 of 3145728 bytes"));
-    EXPECT_TRUE(says("changes: looked for every 7 s (ttl)"));
+    EXPECT_TRUE(says("changes: checked for every 7 s (ttl)"));
     EXPECT_TRUE(says("log_level: debug"));
     EXPECT_TRUE(says("capabilities: cap_dac_read_search"));
     struct stat info = {};

@@ -25,8 +25,8 @@ struct stat StatOf(const fs::path& path) {
   return info;
 }
 
-// An array of 3 x 5 bytes that are 7 where nothing is stored, in chunks of 1 x 2, with names for
-// its dimensions; stored are the chunks 0.0 ("ab") and 2.2 ("yz", of which z lies beyond the
+// An array of 3 x 5 bytes that are 7 where nothing is stored, in chunks of 1 x 2, with names
+// for its dimensions; stored are the chunks 0.0 ("ab") and 2.2 ("yz", of which z lies beyond the
 // array).
 class ViewsTest : public testing::Test {
  protected:

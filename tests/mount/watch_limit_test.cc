@@ -80,7 +80,7 @@ void ReadUnderFewWatches() {
     EXPECT_EQ(ReadFile(mount / ("v2/" + ArrayName(i) + "/0.0")), std::string(100, 'a'));
   }
   const std::string options = ReadFile(mount / ".zarrfs/options");
-  EXPECT_NE(options.find("elsewhere: looked for after a tenth of their age"), std::string::npos)
+  EXPECT_NE(options.find("elsewhere: checked for after a tenth of their age"), std::string::npos)
       << options;
   EXPECT_NE(options.find("fs.inotify.max_user_watches"), std::string::npos) << options;
   const std::string log = mount.Log();

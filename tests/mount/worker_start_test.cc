@@ -161,7 +161,7 @@ TEST_F(HangingProgramTest, IsKilledAndForked) {
     return Log().find("another worker serves") != std::string::npos;
   })) << Log();
   ExpectServes();
-  EXPECT_NE(Log().find("the program of the worker says nothing for 10 s: it is killed"),
+  EXPECT_NE(Log().find("the program of the worker has not reported within 10 s: it is killed"),
             std::string::npos)
       << Log();
   EXPECT_NE(Log().find("ended by signal 9 before it began; the worker is a copy of its keeper"),
@@ -197,7 +197,7 @@ TEST_F(WorkerStartTest, FirstWorkerIsForkedWhereTheProgramWasStartedByTheLoader)
 TEST_F(WorkerStartTest, NobodyElseStartsAWorker) {
   const Outcome outcome = RunProgram({kProgram, "--serve", "0", store_, mnt_});
   EXPECT_EQ(outcome.code, 2) << outcome.errors;
-  EXPECT_NE(outcome.errors.find("hand-over: not a memory file"), std::string::npos)
+  EXPECT_NE(outcome.errors.find("start message: not a memory file"), std::string::npos)
       << outcome.errors;
 }
 

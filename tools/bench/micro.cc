@@ -17,6 +17,7 @@
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/codec/codec.h"
 #include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/kerchunk/reference_set.h"
 #include "zarrcore/local/local_store.h"
 
 namespace zarrfs {
@@ -160,6 +161,60 @@ BENCHMARK_CAPTURE(Transcode, zstd, {kBytes, {.name = "zstd", .configuration = {{
 BENCHMARK_CAPTURE(Transcode, gzip, {kBytes, {.name = "gzip", .configuration = {{"level", 5}}}});
 BENCHMARK_CAPTURE(Transcode, transpose,
                   {{.name = "transpose", .configuration = {{"order", {2u, 0u, 1u}}}}, kBytes});
+
+// A kerchunk set of 10^6 references: to one file, or with a file for each ten.
+class ReferenceSetFile {
+ public:
+  explicit ReferenceSetFile(bool is_one_file) {
+    std::string folder = (std::filesystem::temp_directory_path() / "zarrfs-micro.XXXXXX").string();
+    if (mkdtemp(folder.data()) == nullptr) std::exit(1);
+    folder_ = folder;
+    std::ofstream file(folder_ / "x.json");
+    file << R"({"version": 1, "refs": {".zgroup": "{}")";
+    for (int i = 0; i < kReferences; ++i) {
+      const std::string address =
+          is_one_file
+              ? "/data/nc/all.nc"
+              : fmt::format(
+                    "s3://noaa-goes16/ABI-L2-SSTF/2020/{:05}/OR_ABI-L2-SSTF-M6_G16_{:08}.nc",
+                    i / 240, i / 10);
+      file << fmt::format(R"(, "t/{}": ["{}", {}, {}])", i, address, 1000 * (i % 5000),
+                          900 + i % 977);
+    }
+    file << "}}";
+  }
+  ~ReferenceSetFile() { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] std::shared_ptr<const KerchunkReferenceSet> Read() const {
+    return Need(KerchunkReferenceSet::Read(*Need(OpenLocalStore(folder_.string())), "x.json"));
+  }
+
+  static constexpr int kReferences = 1'000'000;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+void ReadReferenceSet(benchmark::State& state) {
+  const ReferenceSetFile file(state.range(0) == 1);
+  for (auto _ : state) {
+    const uint64_t before = ProcessMemory().used();
+    const auto set = file.Read();
+    state.counters["MB"] = static_cast<double>(ProcessMemory().used() - before) / 1e6;
+  }
+}
+BENCHMARK(ReadReferenceSet)->ArgName("one file")->Arg(1)->Arg(0)->Unit(benchmark::kMillisecond);
+
+void FindReference(benchmark::State& state) {
+  const auto set = ReferenceSetFile(state.range(0) == 1).Read();
+  std::mt19937 random(1);
+  std::uniform_int_distribution<int> number(0, ReferenceSetFile::kReferences - 1);
+  for (auto _ : state) {
+    const auto found = set->Find(fmt::format("t/{}", number(random)));
+    if (!found) state.SkipWithError("not found");
+    benchmark::DoNotOptimize(set->LocationOf(*found));
+  }
+}
+BENCHMARK(FindReference)->ArgName("one file")->Arg(1)->Arg(0);
 
 }  // namespace
 }  // namespace zarrfs

@@ -28,7 +28,8 @@ void WriteBytes(BytesView bytes) {
   Write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// Why a file of a mount cannot be read: the store's message, if there is one.
+// Reports why a file of a mount cannot be read. Includes the error that the store returns, if it
+// can be obtained.
 int ComplainOfFile(const TargetChunk& target, int error) {
   const auto located = target.source().Locate(target.inner(), kAnyAge);
   if (!located) return Complain(located.error());
@@ -45,8 +46,8 @@ int ComplainOfFile(const TargetChunk& target, int error) {
 
 constexpr uint64_t kUnknownSize = UINT64_MAX;
 
-// Writes `size` bytes, a block at a time. `read`: fills a part of the block from a position on, and
-// returns its size: 0 at the end.
+// Writes `size` bytes, one block at a time. `read` fills a block with the bytes from a position on,
+// and returns the number of bytes, which is 0 at the end.
 Result<void> WriteBlocks(
     uint64_t size, const std::function<Result<size_t>(uint64_t, std::span<std::byte>)>& read) {
   Progress progress("", Progress::IsSeenBesideOutput());
@@ -63,7 +64,7 @@ Result<void> WriteBlocks(
   return {};
 }
 
-// Copies the bytes of a file in a mount.
+// Copies the bytes of a file in a mount to stdout.
 int CopyFile(const TargetChunk& target) {
   const Descriptor fd(open(target.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return ComplainOfFile(target, errno);
@@ -78,7 +79,7 @@ int CopyFile(const TargetChunk& target) {
   return written ? kExitOk : ComplainOfFile(target, error);
 }
 
-// Writes the elements of a missing chunk.
+// Writes the elements of a missing chunk, which are fill values.
 Result<void> WriteFill(const TargetChunk& target) {
   const ArrayLayout& layout = target.source().layout();
   const uint64_t size = layout.inner_pipeline->decoded_size();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/target.h"
@@ -17,6 +18,7 @@
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/codec/registry.h"
 #include "zarrcore/local/local_store.h"
+#include "zarrcore/os/capabilities.h"
 #include "zarrcore/os/memory_limit.h"
 #include "zarrcore/os/sandbox.h"
 #include "zarrcore/os/system_calls.h"
@@ -27,14 +29,13 @@ namespace {
 constexpr const char* kFooter =
     "A STORE may be the folder of a store, or of a group or array inside one.\n"
     "zarrctl COMMAND --help shows options and examples.\n"
-    "Exit codes: 0 all well; 1 wrong usage, damage, or no such chunk; 2 the store or mount cannot "
-    "be\n"
-    "read; 3 no damage, but not everything could be checked (verify) or told (refs); 130 ended by\n"
-    "Ctrl-C.";
+    "Exit codes: 0 success; 1 wrong usage, damage, or no such chunk; 2 the store or mount cannot\n"
+    "be read; 3 no damage, but verify could not check everything, or refs left something out;\n"
+    "130 ended by Ctrl-C.";
 
 }  // namespace
 
-CommandLine::CommandLine() : app_("Looks into Zarr stores the way zarrfs sees them.", "zarrctl") {
+CommandLine::CommandLine() : app_("Inspects Zarr stores the way zarrfs sees them.", "zarrctl") {
   app_.footer(kFooter);
   app_.set_version_flag(
       "-V,--version",
@@ -54,7 +55,7 @@ CommandLine::CommandLine() : app_("Looks into Zarr stores the way zarrfs sees th
 int CommandLine::Run(int argc, char** argv) {
   try {
     app_.parse(argc, argv);
-  } catch (const CLI::Success& success) {  // --help, --version
+  } catch (const CLI::Success& success) {  // --help or --version
     return app_.exit(success) == 0 ? kExitOk : kExitWrong;
   } catch (const CLI::ParseError& error) {
     std::string command;
@@ -73,7 +74,8 @@ int CommandLine::Run(int argc, char** argv) {
   if (!links_.empty()) {
     auto policy = ParseLinkPolicy(links_);
     if (!policy) {
-      return Complain(fmt::format("--links={}: not inside, follow or absolute folders", links_));
+      return Complain(
+          fmt::format("--links={}: expected inside, follow or absolute folders", links_));
     }
     SetLinksToFollow(std::move(*policy));
   }
@@ -81,7 +83,9 @@ int CommandLine::Run(int argc, char** argv) {
   info_.mount_options = remote_;
   auto commit = TakeCommit(remote_);
   if (!commit) return Complain(fmt::format("-o at={}", commit.error().message));
-  SetCommit(*std::move(commit));
+  auto prefixes = TakeVirtualPrefixes(remote_);
+  if (!prefixes) return Complain(fmt::format("-o virtual={}", prefixes.error().message));
+  SetCommit(*std::move(commit), *std::move(prefixes));
   if (const auto connected = Connect(); !connected) return Complain(connected.error());
   if (const auto limited = SetMemory(); !limited) return Complain(limited.error());
   if (make_room_) {
@@ -94,15 +98,23 @@ int CommandLine::Run(int argc, char** argv) {
   try {
     return run_();
   } catch (const std::bad_alloc&) {
-    return Complain({ErrorCode::kNoMemory, "not enough memory: --memory=SIZE gives more"});
+    return Complain(
+        {ErrorCode::kNoMemory, "not enough memory; raise the limit with --memory=SIZE"});
   }
 }
 
 void CommandLine::Confine(std::vector<std::string> changeable) {
+  // The capabilities that root keeps. Commands that write to the folder of another user need more
+  // of them.
+  std::vector<cap_value_t> wanted = {CAP_DAC_READ_SEARCH};
+  if (!changeable.empty()) wanted.insert(wanted.end(), {CAP_DAC_OVERRIDE, CAP_FOWNER});
+  KeepInBoundingSet(wanted);
+  const bool is_reduced = KeepCapabilities(wanted);
   const SandboxState state =
       EnterSandbox({.readable = {"/"}, .writable = {}, .changeable = std::move(changeable)});
-  if (state.landlock > 0 || geteuid() != 0) return;
-  fmt::print(stderr, "zarrctl: warning: runs with all rights of root: {}\n", state.Text());
+  if ((state.landlock > 0 && is_reduced) || geteuid() != 0) return;
+  fmt::print(stderr, "zarrctl: warning: runs with {} rights of root: {}\n",
+             is_reduced ? "some" : "all", state.Text());
 }
 
 Result<void> CommandLine::Connect() const {
@@ -110,14 +122,13 @@ Result<void> CommandLine::Connect() const {
   if (!options) return Fail(options);
   for (const std::string* store :
        {&info_.store, &ls_.store, &verify_.store, &map_.store, &refs_.store, &pack_.store}) {
-    const Source source(*store);
-    if (source.needs_fetcher()) return ConnectTo(source, *options);
+    if (!store->empty()) return ConnectTo(Source(*store), *options);
   }
   for (const std::vector<std::string>* words : {&where_.words, &cat_.words}) {
     if (words->empty()) continue;
     const Source source(words->front());
     if (source.needs_fetcher()) return ConnectTo(source, *options);
-    return ConnectToStoreOfMount(*words);
+    return ConnectToStoreOf(*words, *options);
   }
   return {};
 }
@@ -142,7 +153,7 @@ void CommandLine::AddColor(CLI::App& app) {
 void CommandLine::AddNode(CLI::App* command, NodeOptions& options) {
   command
       ->add_option("STORE", options.store,
-                   "Folder of the store, a zip file, s3://BUCKET/PREFIX or https://HOST/PATH")
+                   "Folder of a store, zip file, s3://BUCKET/PREFIX or https://HOST/PATH")
       ->required();
   command->add_option("PATH", options.path, "A group or array in it");
   AddRemote(command);
@@ -154,7 +165,7 @@ void CommandLine::AddRemote(CLI::App* command) {
       ->add_option(
           "-o", remote_,
           "Options of a store in a bucket or on a web server, or of an Icechunk repository, "
-          "as of a mount: endpoint=URL,region=REGION, at=tag.NAME")
+          "as of a mount: endpoint=URL,region=REGION, at=tag.NAME, virtual=PREFIX")
       ->type_name("NAME=VALUE,...");
 }
 
@@ -171,20 +182,20 @@ void CommandLine::AddLinks(CLI::App* command) {
 void CommandLine::AddMemory(CLI::App* command) {
   command
       ->add_option("--memory", memory_text_,
-                   "Memory for metadata and what is being decoded, at least 64M (default: as a "
-                   "mount, a quarter of what there is, from 128M to 4G)")
+                   "Memory for metadata and decoding, at least 64M (default: as for a mount, a "
+                   "quarter of the memory available, from 128M to 4G)")
       ->type_name("SIZE");
 }
 
 Result<void> CommandLine::SetMemory() const {
   const auto memory =
       memory_text_.empty() ? std::optional(DefaultMemory()) : ParseSize(memory_text_);
-  if (!memory || *memory < kLeastMemory) {
+  if (!memory || *memory < kMinMemory) {
     return Fail(ErrorCode::kInvalidArgument, "--memory={}: expected a size of at least 64M",
                 memory_text_);
   }
   const unsigned jobs = std::max({verify_.jobs, pack_.jobs, std::thread::hardware_concurrency()});
-  // If the system sets no limit, that of decoding still applies.
+  // If the system cannot limit memory, the limit for decoding still applies.
   static_cast<void>(LimitMemory(*memory, jobs));
   return {};
 }

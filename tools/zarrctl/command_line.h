@@ -1,4 +1,4 @@
-// CommandLine: the command and options of zarrctl.
+// CommandLine: the commands and options of zarrctl.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,18 +15,19 @@ class CommandLine {
  public:
   CommandLine();
 
-  /// Runs the command and returns the exit code. Call once.
+  /// Runs the command and returns the exit code. Call only once.
   int Run(int argc, char** argv);
 
  private:
-  // The store may come from anyone. An attacker who takes over this process can read
-  // the store, and write only to open files and below the folders `changeable`.
+  // Enters a sandbox. A malicious store that takes over this process can then only read files,
+  // write to open files, and write below the folders `changeable`.
   static void Confine(std::vector<std::string> changeable);
 
-  // Before this process loses access to the network.
+  // Starts the fetch process if the store needs one. Call before this process loses access to the
+  // network.
   Result<void> Connect() const;
 
-  // subcommands.cc
+  // The functions below are in subcommands.cc.
   void AddInspecting();
   void AddChecking();
   void AddReferring();
@@ -36,7 +37,7 @@ class CommandLine {
   void SetNetcdf(const std::string& text);
   void SetPart(const std::string& text);
 
-  // A command, with options that several commands share.
+  // Adds a command. The functions below it add options that several commands share.
   CLI::App* Add(const std::string& name, const std::string& what, const std::string& footer,
                 std::function<int()> run);
   void AddColor(CLI::App& app);
@@ -44,14 +45,15 @@ class CommandLine {
   void AddRemote(CLI::App* command);
   void AddLinks(CLI::App* command);
   void AddMemory(CLI::App* command);
-  // Before the process is confined: the default is read from system files.
+  // Limits memory. Call before the process is confined, because the default is read from system
+  // files.
   Result<void> SetMemory() const;
   static void AddJson(CLI::App* command, bool& json);
 
   CLI::App app_;
-  std::function<int()> run_;  // the parsed command
+  std::function<int()> run_;  // runs the parsed command
   bool only_reads_ = true;
-  // For commands that write: makes the folder, and returns its path.
+  // For commands that write: creates the output folder and returns its path.
   std::function<Result<std::string>()> make_room_;
   std::string color_ = "auto";
   std::string links_;

@@ -1,4 +1,4 @@
-// The subcommands of zarrctl. Each prints its answer on stdout and errors, one line each, on
+// The commands of zarrctl. Each prints its result on stdout and its errors, one line each, on
 // stderr, and returns the exit code (output.h).
 #pragma once
 
@@ -14,56 +14,57 @@ namespace zarrfs::ctl {
 
 struct TargetNode;
 
-/// For the commands that inspect one node of a store (`target`, found with these options).
+/// Options that select the node for a command that inspects one node.
 struct NodeOptions {
-  std::string store;  // the folder of a store, or of a group or array in one
-  std::string path;   // a node below it
+  std::string store;  // the folder of a store, or of a group or array inside a store
+  std::string path;   // the path of a node below `store`
   bool json = false;
 };
 
 struct InfoOptions : NodeOptions {
-  NetcdfFormat netcdf = NetcdfFormat::kAuto;  // as the option nc of a mount
+  NetcdfFormat netcdf = NetcdfFormat::kAuto;  // see the option `nc` of a mount
   bool details = false;
-  std::string html;           // FILE for a page instead; absolute; empty: none
-  bool has_pictures = true;   // on the page
-  std::string mount_options;  // those of the store, as after -o
+  std::string html;           // the absolute path of the page; "" for none
+  bool has_pictures = true;   // whether the page has pictures
+  std::string mount_options;  // the options of the store, in the syntax of -o
 };
-/// Call before Info() writes a page, and before the sandbox: makes the path of `html` absolute.
-/// Returns the folder that will be written to.
+/// Makes the path of `html` absolute, and returns the folder of the page. Call before Info() writes
+/// a page, and before the sandbox.
 [[nodiscard]] Result<std::string> MakeRoomForPage(InfoOptions& options);
-/// The groups and arrays from a node down, and how each view shows them: one line per array; for an
-/// array, a `path` or with `details`, everything about each; or a page for browsers.
+/// Prints the groups and arrays from a node down, and how each view shows them: one line per array,
+/// or, with a `path` or `details`, all details of each node. With `html`, writes a page for
+/// browsers instead.
 int Info(const TargetNode& target, const InfoOptions& options);
 
 struct LsOptions : NodeOptions {
   bool details = false;
-  bool has_snapshots = false;  // the commits of an Icechunk repository instead
+  bool has_snapshots = false;  // list the commits of an Icechunk repository instead
 };
-/// The nodes directly below a group, or the stored objects of an array.
+/// Lists the nodes directly below a group, or the stored objects of an array.
 int Ls(const TargetNode& target, const LsOptions& options);
 
 struct WhereOptions {
   std::vector<std::string> words;  // ARRAY CHUNK, STORE PATH CHUNK, or a path below a mount
   bool json = false;
 };
-/// The file and its byte range that hold one chunk.
+/// Prints the file and the byte range that contain a chunk.
 int Where(const WhereOptions& options);
 
 struct CatOptions {
-  std::vector<std::string> words;  // as for `where`
+  std::vector<std::string> words;  // see WhereOptions::words
   bool decode = false;
 };
-/// One chunk, as stored or decoded (C order, little-endian), on stdout.
+/// Writes a chunk to stdout, as stored, or decoded in C order and little-endian.
 int Cat(const CatOptions& options);
 
 struct VerifyOptions : NodeOptions {
-  unsigned jobs = 0;  // threads; 0: one per core
+  unsigned jobs = 0;  // the number of threads; 0 for one per core
 };
-/// Reads and decodes every chunk from a node down. kExitOk only if everything was checked and is
-/// sound.
+/// Reads and decodes every chunk from a node down. Returns kExitOk only if everything was checked
+/// and no damage was found.
 int Verify(const TargetNode& target, const VerifyOptions& options);
 
-/// What a map shows of each stored chunk.
+/// The property of stored chunks that a map shows.
 enum class MapBy { kSize, kOrder, kPresent };
 inline constexpr std::array kMapByNames = {"size", "order", "present"};
 
@@ -77,63 +78,65 @@ int Map(const TargetNode& target, const MapOptions& options);
 struct RefsOptions {
   std::string store;
   std::string path;
-  std::string out;              // FILE.json, else the folder of tables in Parquet
-  std::string view = "v2";      // or v3
-  std::string prefix;           // URL of the folder `store`; empty: where it is here
-  std::string separator;        // of names of chunks: "." or "/"; empty: as a mount has it
-  std::string fill = "auto";    // or keep: as the option of a mount
-  uint64_t inline_decoded = 0;  // bytes of decoded chunks that an array may have in the references
+  std::string out;          // FILE.json, or the folder for Parquet tables
+  std::string view = "v2";  // "v2" or "v3"
+  std::string prefix;       // the URL of the folder `store`; "" for its own address
+  std::string separator;    // the separator in chunk names, "." or "/"; "" for the mount's default
+  std::string fill = "auto";  // "auto" or "keep", like the option of a mount
+  // The maximum number of decoded bytes per array that the references may contain.
+  uint64_t inline_decoded = 0;
 };
-/// Call before Refs(), and before the sandbox: makes the path of `out` absolute, and the folder for
-/// tables. Returns the folder that will be written to.
+/// Makes the path of `out` absolute, and creates the folder for tables. Returns the folder that
+/// receives the files. Call before Refs(), and before the sandbox.
 [[nodiscard]] Result<std::string> MakeRoomForRefs(RefsOptions& options);
-/// Writes references to the chunks of a node and everything below it, for fsspec. kExitUnchecked if
-/// some could not be determined.
+/// Writes references for fsspec to the chunks of a node and of everything below it. Returns
+/// kExitUnchecked if some references were left out.
 int Refs(const RefsOptions& options);
 
 struct PackOptions {
   std::string store;
   std::string path;
-  std::string target;  // the new store
+  std::string target;  // folder of the new store
   bool keep_codecs = false;
-  uint64_t shard_size = uint64_t{256} << 20;  // decoded, in bytes
-  std::vector<uint64_t> chunks_per_shard;     // along each axis, for arrays of as many
-  uint64_t part = 1;                          // this process does every `parts`th shard
+  uint64_t shard_size = uint64_t{256} << 20;  // the size of a shard in decoded bytes
+  // Chunks per axis of a shard, for arrays with as many axes.
+  std::vector<uint64_t> chunks_per_shard;
+  uint64_t part = 1;  // the number of this part, which has every `parts`th shard
   uint64_t parts = 1;
-  unsigned jobs = 0;  // threads; 0: one per core
+  unsigned jobs = 0;  // the number of threads; 0 for one per core
   bool verify = false;
   bool dry_run = false;
-  bool skip = false;              // omits nodes that cannot be packed
-  std::vector<std::string> only;  // patterns of paths below the node, as for fnmatch(3); none: all
+  bool skip = false;              // omit nodes that cannot be packed
+  std::vector<std::string> only;  // fnmatch(3) patterns for paths; empty for all nodes
 };
-/// Call before Pack(), and before the sandbox: makes the folder `target` and its path absolute.
-/// Returns the folder that will be written to; "" for none.
+/// Creates the folder `target` and makes its path absolute. Returns the folder that receives the
+/// files; "" for a dry run. Call before Pack(), and before the sandbox.
 [[nodiscard]] Result<std::string> MakeRoomForPack(PackOptions& options);
-/// Writes a node and everything below it as a new store, with shards. kExitOk even if other parts
-/// of it are unfinished. Reports all nodes that cannot be packed before anything is written, and
-/// then returns kExitWrong, or with `skip` continues and returns kExitUnchecked.
+/// Writes a node and everything below it as a new store with shards. Returns kExitOk even if other
+/// parts are unfinished. Before it writes, reports all nodes that cannot be packed. If such nodes
+/// exist, returns kExitWrong, or, with `skip`, packs the others and returns kExitUnchecked.
 int Pack(const TargetNode& source, const PackOptions& options);
 
 struct SampleOptions {
-  std::string folder;  // as written
-  std::string target;  // the same, absolute
+  std::string folder;  // as the user wrote it
+  std::string target;  // the absolute path
 };
-/// Call before Sample(), and before the sandbox: makes the folder, and sets `target`. Returns the
-/// folder that will be written to. kInvalidArgument if a store exists there.
+/// Creates the folder and sets `target`. Returns the folder. kInvalidArgument if it contains a
+/// store. Call before Sample(), and before the sandbox.
 [[nodiscard]] Result<std::string> MakeRoomForSample(SampleOptions& options);
-/// Writes small stores for trying programs.
+/// Writes small sample stores.
 int Sample(const SampleOptions& options);
 
 struct StatusOptions {
   std::string mount;
   bool json = false;
 };
-/// What a zarrfs mount reports about itself.
+/// Prints the status that a zarrfs mount reports.
 int Status(const StatusOptions& options);
 
 struct LogLevelOptions {
   std::string mount;
-  std::string level;  // empty: print the current one
+  std::string level;  // empty to print the current level
 };
 /// Prints or changes the log level of a mount's daemon.
 int LogLevel(const LogLevelOptions& options);

@@ -23,7 +23,7 @@ std::string ValueText(const Json& value) {
   return text;
 }
 
-// The members of a codec's configuration that people ask for.
+// The members of a codec's configuration that are worth printing.
 std::string Parameters(const CodecSpec& codec) {
   constexpr std::array<std::string_view, 4> kShown = {"endian", "order", "cname", "level"};
   std::vector<std::string> values;
@@ -35,7 +35,7 @@ std::string Parameters(const CodecSpec& codec) {
   return values.empty() ? "" : fmt::format("({})", fmt::join(values, ", "));
 }
 
-// "C" or "F", as the v2 document has it; empty in other views.
+// The member `order` of the v2 document, "C" or "F"; "" in other views.
 std::string MemoryOrder(const NodeView& view) {
   for (const Document& document : view.documents) {
     if (document.name != ".zarray") continue;
@@ -61,9 +61,9 @@ std::string LeftOut(const ChunkEncoding& encoding) {
                      how);
 }
 
-const ArrayView kNoChunks;  // of an array whose chunks have no files of their own
+const ArrayView kNoChunks;  // used for arrays whose chunks do not have files of their own
 
-// Empty if the view shows the array.
+// The reason why a view hides the array; "" if it shows it.
 std::string WhyNotShown(const Node& array, size_t view) {
   const NodeView& shown = array.views[view];
   if (shown.hidden) return shown.hidden->message;
@@ -75,14 +75,14 @@ std::string WhyNotShown(const Node& array, size_t view) {
   return shown.array || shown.has_texts || is_in_file ? "" : "no array";
 }
 
-// Of texts of variable length, as items of one size.
+// Describes how a view shows an array of variable-length strings as fixed-length strings.
 ViewSummary DescribeTexts(const Hierarchy& hierarchy, const Node& array, size_t view) {
   ViewSummary summary;
   const auto node = hierarchy.Get(array.path, kAnyAge);
   const auto file = node ? hierarchy.Assemble(*node, view, kAnyAge) : Fail(node);
   if (!file || (*file)->file.document.empty()) {
     summary.reason = file ? (*file)->file.notes.front()
-                          : fmt::format("its texts cannot be read: {}", file.error().message);
+                          : fmt::format("its strings cannot be read: {}", file.error().message);
     summary.text = "not shown: " + summary.reason;
     return summary;
   }
@@ -90,7 +90,7 @@ ViewSummary DescribeTexts(const Hierarchy& hierarchy, const Node& array, size_t 
   summary.serving = "transcoded";
   summary.example = array.views[view].documents[kTextChunk].name;
   summary.text = fmt::format(
-      "transcoded: texts of up to {}, in one chunk, named {}",
+      "transcoded: strings of up to {}, in one chunk, named {}",
       CountText((*file)->file.parts.front().form.item_size() / 4, "character"), summary.example);
   return summary;
 }
@@ -115,7 +115,7 @@ Result<Serving> ServingOf(const ChunkEncoding& encoding, const ChunkLocation& lo
       return Serving{"patched", "the stored chunk, its zstd frame patched to state its size"};
     }
     if (serving->kind == ZstdServing::Kind::kRecode) {
-      return Serving{"recompressed", "the stored chunk, compressed anew as one zstd frame"};
+      return Serving{"recompressed", "the stored chunk, recompressed as one zstd frame"};
     }
   }
   if (cut > 0) return Serving{"cut", "the stored chunk without its checksum"};
@@ -227,9 +227,9 @@ Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
   }
   Serving serving{"fill", "made of the fill value: not stored"};
   if (chunk.array.node->views[*chunk.view].has_texts) {
-    serving = {"transcoded", "the texts of all chunks, as items of one size"};
+    serving = {"transcoded", "the strings of all chunks, as items of one size"};
   } else if (!location && array && array->fill_chunk == nullptr) {
-    serving = {"", "though the store has no such chunk: perhaps it was removed a moment ago"};
+    serving = {"", "but the store has no such chunk; it may have just been removed"};
   } else if (location && array) {
     const auto served = ServingOf(array->encoding, *location);
     if (!served) return Fail(served);
@@ -250,7 +250,8 @@ std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view
                                                    (node.group() != nullptr || node.path.empty());
   if (!is_made || node.unusable() != nullptr || (is_array && node.views[view].hidden)) return "";
   std::string own = std::string(NameOf(node.path)) + std::string(shown.suffix());
-  // (Only then it has another: the store need not be asked.)
+  // The file has another name only if a sibling has this name, so the store is read only in that
+  // case.
   if (!node.path.empty() && !std::ranges::binary_search(siblings, own)) return own;
   return hierarchy.FileName(node.path, view, kAnyAge).value_or("");
 }

@@ -16,68 +16,73 @@
 
 namespace zarrfs::ctl {
 
-/// "transpose(1, 0), bytes(little), zstd(3)".
+/// A codec chain in words: "transpose(1, 0), bytes(little), zstd(3)".
 std::string DescribeCodecs(const std::vector<CodecSpec>& codecs);
 
-/// "[4, 6, 8]".
+/// A shape in words: "[4, 6, 8]".
 std::string DescribeShape(std::span<const uint64_t> shape);
 
-/// Shape of the stored objects: "[4, 6]", or "up to [4, 6]" if they differ.
+/// The shape of the stored objects in words: "[4, 6]", or "up to [4, 6]" if they differ.
 std::string DescribeOuterShape(const ArrayMetadata& metadata);
 
-/// Coordinates of a chunk, by its number in the grid.
+/// The coordinates of the chunk with this number in the grid.
 std::vector<uint64_t> CoordinatesOf(uint64_t chunk, const ChunkGrid& grid);
 
-/// "0.3.1", for a chunk by its number in the grid.
+/// The name of the chunk with this number in the grid: "0.3.1".
 std::string ChunkName(uint64_t chunk, const ChunkGrid& grid);
 
-/// In today's v3 spelling; for extension types as in the metadata.
+/// The fill value in the spelling of the current v3 specification. For extension types, as in the
+/// metadata.
 Json FillValueJson(const ArrayMetadata& metadata);
 
-/// "group", "array", or "unusable" if the zarr.json cannot be used.
+/// "group", "array", or "unusable" if the node's documents cannot be used.
 std::string NodeType(const Node& node);
 
 /// How a view shows an array.
 struct ViewSummary {
-  const ArrayView* shown = nullptr;  // null: not shown
-  std::string text;          // "chunks as they are, order C, named 0.0", "not shown: codec 'x' …"
-  std::string reason;        // why not shown
-  std::string example;       // path of the first chunk below the array
-  std::string_view serving;  // "exact", "cut", "transcoded", or "assembled": there are no chunks
+  const ArrayView* shown = nullptr;  // null if the view does not show the array
+  // Such as "chunks as they are, order C, named 0.0", or "not shown: codec 'x' …".
+  std::string text;
+  std::string reason;   // the reason why the array is not shown
+  std::string example;  // the path of the first chunk, relative to the array
+  // "exact", "cut", "transcoded", or, if the array has no chunk files, "assembled".
+  std::string_view serving;
 
-  /// Whether missing chunks have files.
+  /// True if missing chunks have files.
   [[nodiscard]] bool has_fill_chunks() const { return shown != nullptr && shown->fill_chunk; }
 };
-/// `array` must outlive the summary. Scans texts of variable length if that decides
-/// (NodeView::has_texts).
+/// Describes how a view shows `array`, which must outlive the result. Scans variable-length strings
+/// if the description depends on them (NodeView::has_texts).
 ViewSummary DescribeView(const Hierarchy& hierarchy, const Node& array, size_t view);
 
 /// Names of the nodes of a group, sorted.
 using Names = std::vector<std::string>;
 
-/// The name of the file that a view of files makes from a node; "" if it makes none, or that is
-/// unknown now. `siblings`: all nodes in the node's group.
+/// The name of the file that a view makes from a node; "" if it makes none, or the name cannot be
+/// determined now. `siblings`: all nodes in the node's group.
 std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view,
                        const Names& siblings);
 
-/// Whether the mount verifies the checksums that the view omits: "checked", "checked in chunks of
-/// up to 4 MiB"; "" if there are none.
+/// How a mount verifies the checksums that the view omits, for example "checked" or "checked in
+/// chunks of up to 4 MiB"; "" if the view omits none.
 std::string WhatIsChecked(const ChunkEncoding& encoding);
-/// Likewise for checksums around whole shards, which every view omits.
+/// How a mount verifies the checksums of whole shards, which every view omits; "" if the shards
+/// have none.
 std::string WhatIsCheckedOfShards(const ArrayLayout& layout);
 
-/// A chunk file of a mount: its size, and how the view derives it from the stored chunk.
+/// A chunk file of a mount: its size, and how the view makes it from the stored chunk.
 struct ViewFile {
-  std::string_view view;               // its name
+  std::string_view view;               // the name of the view
   std::optional<uint64_t> size;        // in bytes; nullopt: the file does not exist
-  std::optional<std::string> failure;  // why the mount cannot be asked
-  /// "exact", "cut", "patched", "recompressed", "transcoded" or "fill"; "" if there is no file.
+  std::optional<std::string> failure;  // why the mount could not be queried
+  /// "exact", "cut", "patched", "recompressed", "transcoded" or "fill"; "" if the file does not
+  /// exist.
   std::string_view serving;
-  std::string text;  // the same in words
+  std::string text;  // a description of `serving`
 };
 
-/// `chunk` was named by a path below a mount, so its view is known. `location`: nullopt if the
-/// store does not hold it.
+/// Describes the file of a chunk that was named by a path below a mount, which determines the view.
+/// `location`: nullopt if the chunk is not stored.
 [[nodiscard]] Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
                                                 const std::optional<ChunkLocation>& location);
 

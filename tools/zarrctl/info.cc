@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/zarrctl/commands.h"
@@ -16,20 +17,25 @@
 #include "tools/zarrctl/stored_chunks.h"
 #include "tools/zarrctl/target.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/icechunk/icechunk_store.h"
 
 namespace zarrfs::ctl {
 namespace {
 
-// More files of missing chunks than this are worth a line of their own.
+// After this number of nodes, the files of finished groups are examined, while the nodes are still
+// cached.
+constexpr size_t kNodesAtOnce = 1000;
+
+// If there are more files than this, the files of missing chunks get a separate line.
 constexpr uint64_t kManyFiles = 100'000;
 
 enum class InfoForm { kOverview, kDetails, kJson };
 
-// What `info` finds out about a node in addition to its metadata.
+// What `info` finds out about a node besides its metadata.
 struct NodeFindings {
-  std::vector<std::string> files;      // names, by view; "" where it makes none of the node
-  std::vector<ViewSummary> views;      // of an array
-  std::optional<StoredChunks> stored;  // of an array whose chunks can be found
+  std::vector<std::string> files;      // the file name in each view; "" if the view makes no file
+  std::vector<ViewSummary> views;      // only for arrays
+  std::optional<StoredChunks> stored;  // only for arrays whose chunks can be found
 
   NodeFindings(const Hierarchy& hierarchy, const Node& node, const Names& siblings, InfoForm form) {
     for (size_t v = 0; v < AllViews().size() && form != InfoForm::kOverview; ++v) {
@@ -65,15 +71,16 @@ void PrintNotShown(std::string_view label, std::string_view reason) {
   Print("    {:<8} {}\n", label, Paint(Visible(reason), Style::kYellow));
 }
 
-// Zarr v3 is the default and not printed.
+// The format of a node for its line. v3 is the default and is not printed.
 std::string_view Format(const Node& node) { return node.is_v2() ? " (v2)" : ""; }
 
-// Chunk files of a view for missing chunks, if there are many.
+// Prints how many chunk files each view adds for missing chunks, if there are many.
 void PrintFillFiles(const Node& node, const NodeFindings& findings) {
   const uint64_t files = node.chunks->layout().inner_grid.size();
   const StoredChunks& stored = *findings.stored;
   if (files - std::min(files, stored.count) <= kManyFiles) return;
-  std::map<bool, std::vector<std::string_view>> views;  // by whether fill=keep changes nothing
+  // By whether they also make the files with fill=keep.
+  std::map<bool, std::vector<std::string_view>> views;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     if (!findings.views[v].has_fill_chunks()) continue;
     views[MakesFillChunksAnyway(node, v)].push_back(AllViews()[v]->name());
@@ -83,12 +90,12 @@ void PrintFillFiles(const Node& node, const NodeFindings& findings) {
                                    fmt::join(names, ", "), GroupedText(files),
                                    stored.is_complete ? "" : "at least ",
                                    stored.count == 1 ? "1 is" : GroupedText(stored.count) + " are",
-                                   anyway ? "the others are made of the fill value"
+                                   anyway ? "the others consist of fill values"
                                           : "fill=keep avoids the others, made of the fill value"));
   }
 }
 
-// Unusable objects in the place of chunks.
+// Prints which stored objects with chunks are unusable.
 void PrintProblems(const StoredChunks& stored) {
   if (stored.problem_count == 0) return;
   const auto& [key, error] = stored.problems.front();
@@ -100,7 +107,7 @@ void PrintProblems(const StoredChunks& stored) {
                                               CountText(stored.problem_count - 1, "other"))));
 }
 
-// Bytes decoded and stored.
+// Prints the decoded size and the stored size.
 void PrintSizes(const ArrayMetadata& metadata, const StoredChunks& stored) {
   const std::string decoded = DecodedSizeText(metadata);
   const std::string at_least = stored.has_all_sizes ? "" : "at least ";
@@ -108,7 +115,7 @@ void PrintSizes(const ArrayMetadata& metadata, const StoredChunks& stored) {
                                 at_least, SizeText(stored.bytes)));
 }
 
-// The meaning of the array, from its attributes.
+// Prints the attributes that explain the array: its long name and units.
 void PrintMeaning(const ArrayMetadata& metadata) {
   for (const std::string_view name : {"long_name", "units"}) {
     const std::string text = AttributeText(metadata, name);
@@ -236,7 +243,56 @@ Json NodeJson(const Node& node, const NodeFindings& findings) {
   return json;
 }
 
-// Detailed lines appear node by node: on a terminal they are progress enough.
+// Prints the same document as DumpJson() with all nodes, but prints each node when it is added.
+class JsonOutput {
+ public:
+  void Begin(std::string_view store) {
+    Print("{{\n  \"store\": {},\n  \"nodes\": [", JsonText(store));
+  }
+  void Add(Json node) {
+    PrintLatest();
+    latest_ = std::move(node);
+  }
+  // The node that was added last. It may be changed until the next Add().
+  [[nodiscard]] Json& latest() { return latest_; }
+  void End(const VirtualFolders& folders) {
+    PrintLatest();
+    Write("\n  ]");
+    for (const VirtualPrefix& prefix : folders.prefixes) {
+      const bool is_first = &prefix == &folders.prefixes.front();
+      Print("{}{}", is_first ? ",\n  \"virtual\": [" : ", ", JsonText(prefix.Text()));
+    }
+    Write(folders.prefixes.empty() ? "\n}\n" : "]\n}\n");
+  }
+
+ private:
+  void PrintLatest() {
+    if (latest_.is_null()) return;
+    std::string text = DumpJson(latest_);
+    text.pop_back();  // drops the newline
+    Write(std::exchange(separator_, ",\n    "));
+    size_t from = 0;
+    for (size_t at = 0; (at = text.find('\n', from)) != std::string::npos; from = at + 1) {
+      Print("{}\n    ", std::string_view(text).substr(from, at - from));
+    }
+    Write(std::string_view(text).substr(from));
+  }
+
+  Json latest_;
+  std::string_view separator_ = "\n    ";
+};
+
+// Prints the mount options with which all virtual chunks can be read.
+void PrintVirtualFolders(const VirtualFolders& folders) {
+  for (const VirtualPrefix& prefix : folders.prefixes) {
+    Print("virtual chunks lie below {}: -o virtual={}\n",
+          prefix.scheme == VirtualScheme::kFile ? Visible(prefix.Path()) : prefix.Text(),
+          prefix.Text());
+  }
+  if (!folders.is_all) Write("virtual chunks also lie in other places\n");
+}
+
+// The detailed form prints lines for each node, so the user sees the progress on a terminal.
 bool IsProgressSeen(InfoForm form) {
   return form == InfoForm::kDetails ? Progress::IsSeenBesideOutput() : Progress::IsSeen();
 }
@@ -252,69 +308,97 @@ class Information {
   int Run() {
     progress_.Begin(1);
     if (form_ != InfoForm::kJson) Print("{}\n", Visible(target_.source.text()));
+    if (form_ == InfoForm::kJson) json_.Begin(target_.source.text());
     Visit(*target_.node, Siblings());
-    if (form_ == InfoForm::kOverview) {
-      overview_.Flush();
-      for (const std::string& group : groups_) AddFiles(group);
-    }
+    AddFilesOfGroups();
     progress_.End();
     if (form_ == InfoForm::kOverview) overview_.Finish();
+    const auto folders = VirtualFoldersOf(target_.hierarchy->store());
     if (form_ == InfoForm::kJson) {
-      Write(DumpJson(Json{{"store", target_.source.text()}, {"nodes", std::move(nodes_)}}));
+      json_.End(folders.value_or(VirtualFolders()));
+    } else if (folders) {
+      PrintVirtualFolders(*folders);
     }
     if (code_ != kExitOk) Complain("not everything could be read; the reasons are above");
     return code_;
   }
 
  private:
-  // Of the node that is looked at first.
+  // The names of the first node and its siblings.
   [[nodiscard]] Names Siblings() const {
     const std::string& path = target_.node->path;
     if (path.empty()) return {};
     const auto group = target_.hierarchy->Get(std::string(FolderOf(path)), kAnyAge);
     if (!group) return {};
-    const auto names = target_.hierarchy->Children(**group, kAnyAge);
-    return names ? names->value : Names();
+    Names siblings;
+    (void)target_.hierarchy->VisitChildren(
+        **group, kAnyAge, [&](const Names& names) { siblings = names; },
+        [](const std::string& /*name*/, const Result<NodePtr>& /*child*/) { return false; });
+    return siblings;
   }
 
   void Visit(const Node& node, const Names& siblings) {
     progress_.AddDone();
+    ++nodes_since_files_;
     const NodeFindings findings(*target_.hierarchy, node, siblings, form_);
     if (findings.stored) {
       for (const auto& [key, error] : findings.stored->problems) Count(error);
     }
-    const auto children = target_.hierarchy->Children(node, kAnyAge);
-    Show(node, findings, children && !children->value.empty());
-    if (node.group() != nullptr && form_ != InfoForm::kOverview) AddFiles(node.path);
-    if (node.group() != nullptr && form_ == InfoForm::kOverview) groups_.push_back(node.path);
-    if (!children) return VisitUnlisted(node, children.error());
-    progress_.AddFound(children->value.size());
-    for (const std::string& name : children->value) {
-      const std::string path = JoinKey(node.path, name);
-      const auto child = target_.hierarchy->Get(path, kAnyAge);
-      if (child) {
-        Visit(**child, children->value);
-      } else {
-        VisitUnreadable(path, "unreadable", "cannot be read:", child.error());
-        Count(child.error());
-      }
-    }
-    if (node.group() != nullptr) VisitMounts(node.path);
+    Show(node, findings);
+    if (node.group() == nullptr) return;
+    if (form_ != InfoForm::kOverview) AddFiles(node.path);
+    VisitChildren(node);
+    if (form_ == InfoForm::kOverview) groups_.push_back(node.path);
+    if (nodes_since_files_ >= kNodesAtOnce) AddFilesOfGroups();
   }
 
-  void Show(const Node& node, const NodeFindings& findings, bool has_children) {
+  void VisitChildren(const Node& group) {
+    Names siblings;
+    bool is_empty = true;
+    const auto visited = target_.hierarchy->VisitChildren(
+        group, kAnyAge,
+        [&](const Names& names) {
+          progress_.AddFound(names.size());
+          siblings = names;
+        },
+        [&](const std::string& name, const Result<NodePtr>& child) {
+          is_empty = false;
+          if (child) {
+            Visit(**child, siblings);
+          } else {
+            VisitUnreadable(JoinKey(group.path, name), "unreadable",
+                            "cannot be read:", child.error());
+            Count(child.error());
+          }
+          return true;
+        });
+    if (!visited) return VisitUnlisted(group, visited.error());
+    if (is_empty && form_ == InfoForm::kOverview) overview_.AddEmpty(group);
+    VisitMounts(group.path);
+  }
+
+  void Show(const Node& node, const NodeFindings& findings) {
     if (form_ == InfoForm::kJson) {
-      nodes_.push_back(NodeJson(node, findings));
+      json_.Add(NodeJson(node, findings));
     } else if (form_ == InfoForm::kDetails) {
       progress_.Above([&] { PrintNode(node, findings); });
     } else if (findings.stored) {
       overview_.AddArray(node, findings.views, *findings.stored);
     } else {
-      overview_.AddOther(node, has_children);
+      overview_.AddOther(node);
     }
   }
 
-  // What the files of a group omit, or why there are none.
+  // Examines the files of finished groups. Called after the lines of their arrays were printed.
+  void AddFilesOfGroups() {
+    if (form_ == InfoForm::kOverview) overview_.Flush();
+    for (const std::string& group : groups_) AddFiles(group);
+    groups_.clear();
+    nodes_since_files_ = 0;
+    target_.hierarchy->GiveUpTexts(SIZE_MAX);  // no assembled file is needed again
+  }
+
+  // Prints what the files of a group lack, or why a view makes no file.
   void AddFiles(const std::string& group) {
     for (size_t v = 0; v < AllViews().size(); ++v) {
       if (AllViews()[v]->file_of() != FileOf::kGroups) continue;
@@ -324,7 +408,7 @@ class Information {
           file ? (*file)->file.notes : std::vector<std::string>{file.error().message};
       for (const std::string& note : notes) {
         if (form_ == InfoForm::kJson) {
-          nodes_.back()["views"][std::string(AllViews()[v]->name())]["left_out"].push_back(note);
+          json_.latest()["views"][std::string(AllViews()[v]->name())]["left_out"].push_back(note);
         } else if (form_ == InfoForm::kDetails) {
           PrintNotShown(AllViews()[v]->name(), "left out: " + note);
         } else {
@@ -334,7 +418,7 @@ class Information {
       if (!file || (*file)->file.why_cdf5.empty()) continue;
       const std::string& why = (*file)->file.why_cdf5;
       if (form_ == InfoForm::kJson) {
-        nodes_.back()["views"][std::string(AllViews()[v]->name())]["cdf5"] = why;
+        json_.latest()["views"][std::string(AllViews()[v]->name())]["cdf5"] = why;
       } else if (form_ == InfoForm::kDetails) {
         PrintNotShown(AllViews()[v]->name(), why);
       } else {
@@ -346,20 +430,20 @@ class Information {
   void VisitUnlisted(const Node& group, const Error& error) {
     const std::string reason = WithoutKey(error.message, group.path);
     if (form_ == InfoForm::kJson) {
-      nodes_.back()["not_listed"] = reason;
+      json_.latest()["not_listed"] = reason;
     } else if (form_ == InfoForm::kDetails) {
-      PrintNotShown("not read", "what lies below: " + reason);
+      PrintNotShown("not read", "the nodes below: " + reason);
     } else {
       overview_.AddProblem(group.path.empty() ? "/" : group.path, "not listed:", reason);
     }
     Count(error);
   }
 
-  // zarrfs mounts below a group: they are not part of the store.
+  // Reports zarrfs mounts below a group, which are not part of the store.
   void VisitMounts(const std::string& folder) {
     const Store& store = target_.hierarchy->store();
     const auto entries = store.List(folder);
-    if (!entries) return;  // reported by Children()
+    if (!entries) return;  // Children() reports the error
     for (const ListEntry& entry : *entries) {
       if (!entry.is_refused || !entry.is_folder) continue;
       const std::string path = JoinKey(folder, entry.name);
@@ -368,12 +452,12 @@ class Information {
     }
   }
 
-  // A child that cannot be read or is not part of the store.
+  // Reports a child that cannot be read or is not part of the store.
   void VisitUnreadable(const std::string& path, std::string_view type, std::string_view words,
                        const Error& error) {
     const std::string reason = WithoutKey(error.message, path);
     if (form_ == InfoForm::kJson) {
-      nodes_.push_back({{"path", path}, {"node_type", type}, {"reason", reason}});
+      json_.Add({{"path", path}, {"node_type", type}, {"reason", reason}});
     } else if (form_ == InfoForm::kDetails) {
       progress_.Above([&] {
         Print("{}  {} {}\n", Paint(Visible(path), Style::kBold), Paint(words, Style::kYellow),
@@ -384,7 +468,7 @@ class Information {
     }
   }
 
-  // Data that cannot be read now make the answer incomplete; damage is part of the answer.
+  // Unreadable data make the result incomplete. Damage is part of the result.
   void Count(const Error& error) {
     if (!IsDamage(error)) code_ = kExitSystem;
   }
@@ -393,8 +477,9 @@ class Information {
   const InfoForm form_;
   Progress progress_;
   Overview overview_;
-  std::vector<std::string> groups_;  // whose files are looked at after all arrays
-  Json nodes_ = Json::array();
+  std::vector<std::string> groups_;  // finished groups whose files are not examined yet
+  size_t nodes_since_files_ = 0;     // the number of nodes visited since files were last examined
+  JsonOutput json_;
   int code_ = kExitOk;
 };
 

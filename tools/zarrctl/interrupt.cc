@@ -12,10 +12,10 @@ std::atomic<bool> asks_first{false};
 std::atomic<bool> stop_requested{false};
 std::atomic<bool> unfinished_line{false};
 std::atomic<bool> quitting{false};
-static_assert(std::atomic<bool>::is_always_lock_free);  // used in a signal handler
+static_assert(std::atomic<bool>::is_always_lock_free);  // because the signal handler uses it
 
 void Put(int fd, std::string_view text) {
-  if (write(fd, text.data(), text.size()) < 0) return;  // nothing is left to be done about it
+  if (write(fd, text.data(), text.size()) < 0) return;  // a failure cannot be reported
 }
 
 extern "C" void OnInterrupt(int number) {

@@ -1,16 +1,17 @@
-// Ctrl-C: a command either ends at once or is asked to stop; both restore the terminal and return
-// exit code 130.
+// Handles Ctrl-C: a command either ends at once, or is requested to stop. In either case the
+// terminal is restored, and the exit code is 130.
 #pragma once
 
 #include <csignal>
 
 namespace zarrfs::ctl {
 
-/// From now on SIGINT and SIGTERM end the program with 128 plus the signal's number, after removing
-/// an unfinished line (SetUnfinishedLine) and resetting colours.
+/// Makes SIGINT and SIGTERM end the program with exit code 128 plus the signal's number, after
+/// removing an unfinished line (SetUnfinishedLine) and resetting colours.
 void QuitOnInterrupt();
 
-/// While it lives, the first signal only makes StopRequested() true; a second one ends the program.
+/// While an object of this class exists, the first signal only makes StopRequested() true. The
+/// second signal ends the program.
 class StopOnInterrupt {
  public:
   StopOnInterrupt();
@@ -21,10 +22,10 @@ class StopOnInterrupt {
 
 [[nodiscard]] bool StopRequested();
 
-/// Whether stderr is in the middle of a line that will be overwritten.
+/// Records whether stderr has an unfinished line that will be overwritten.
 void SetUnfinishedLine(bool unfinished);
 
-/// True once the program is ending: nothing may be drawn any more.
+/// True once the program is about to end. Nothing must be drawn after that.
 [[nodiscard]] bool IsQuitting();
 
 }  // namespace zarrfs::ctl

@@ -1,5 +1,5 @@
-// The daemon takes SIGUSR2 with a value of 1 to 4 as a new log level; its .zarrfs/status.json names
-// the process and the level in force.
+// Changes the log level of a mount: its daemon accepts SIGUSR2 with a value of 1 to 4 as the new
+// level. The mount's .zarrfs/status.json contains the process ID and the current level.
 #include <pwd.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -30,16 +30,17 @@ std::string UserName(uid_t uid) {
   return entry != nullptr ? entry->pw_name : fmt::format("user {}", uid);
 }
 
-// Why the process cannot be the daemon; empty if it may be. SIGUSR2 ends a program that does not
-// expect it, and the number may be one of another container's or machine's processes.
+// The reason why the process cannot be the daemon; "" if it may be. The check is necessary because
+// SIGUSR2 ends a program that does not handle it, and the process ID may come from another
+// container or machine.
 std::string WhyNot(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/comm", pid));
   std::string name;
   std::getline(file, name);
   if (name.find("zarrfs") != std::string::npos) return "";
-  return fmt::format("{}; is it mounted from another container or machine? Then do this there",
+  return fmt::format("{}; if it is mounted from another container or machine, run this there",
                      name.empty()
-                         ? fmt::format("its zarrfs is process {}, which is not here", pid)
+                         ? fmt::format("its zarrfs is process {}, which does not exist here", pid)
                          : fmt::format("process {} is {}, not zarrfs", pid, Visible(name)));
 }
 

@@ -18,7 +18,7 @@
 namespace zarrfs::ctl {
 namespace {
 
-// Chunks of a stored object that lie in the array.
+// The number of chunks of a stored object that are inside the array.
 uint64_t Places(const ArrayLayout& layout, OuterIndex outer) {
   ChunkCoordinates at;
   layout.outer_grid.Coordinates(ToNumber(outer), at);
@@ -89,8 +89,8 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
 struct ObjectChunks {
   uint64_t present = 0;
   uint64_t damaged = 0;
-  Json json = Json::array();  // with details
-  std::string text;           // with details
+  Json json = Json::array();  // the chunks, if details are requested
+  std::string text;           // the lines, if details are requested
 };
 
 Result<ObjectChunks> ChunksOf(const ChunkSource& source, OuterIndex outer, bool details) {
@@ -136,7 +136,7 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
     progress.AddDone();
     const std::string key = source.ObjectKey(outer);
     const auto info = target.hierarchy->store().Stat(key);
-    if (!info) {  // kNotFound: removed since it was listed
+    if (!info) {  // kNotFound means that the object was removed after the listing
       if (info.error().code != ErrorCode::kNotFound) complain(info.error());
       continue;
     }
@@ -170,7 +170,7 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
   return code;
 }
 
-// "2026-08-01 12:00:00", in UTC.
+// A time in UTC: "2026-08-01 12:00:00".
 std::string TimeText(int64_t time_ns) {
   const std::time_t seconds = time_ns / 1'000'000'000;
   std::tm parts = {};

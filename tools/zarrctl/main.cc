@@ -1,4 +1,4 @@
-// zarrctl: looks into Zarr stores the way zarrfs sees them.
+// zarrctl: inspects Zarr stores the way zarrfs sees them.
 #include <csignal>
 
 #include "tools/zarrctl/command_line.h"
@@ -7,8 +7,8 @@
 #include "zarrcore/local/local_store.h"
 
 int main(int argc, char** argv) {
-  // The reader of our output may stop: end quietly, like other filters, even if our parent process
-  // ignores the signal.
+  // If the reader of stdout stops reading, the program ends silently, like other filters, even if
+  // the parent process ignores the signal.
   std::signal(SIGPIPE, SIG_DFL);
   zarrfs::ctl::QuitOnInterrupt();
   zarrfs::RaiseOpenFileLimit();

@@ -1,4 +1,4 @@
-// Memory of commands that work with several threads.
+// Memory of commands that use several threads.
 #pragma once
 
 #include <new>
@@ -8,8 +8,8 @@
 
 namespace zarrfs::ctl {
 
-/// Calls `attempt`, which returns a Result. If it fails with kWouldBlock, because other threads
-/// hold the memory that it needs, it is called again while no other attempt holds any. kNoMemory if
+/// Calls `attempt`, which returns a Result. If it fails with kWouldBlock because other threads hold
+/// the memory that it needs, calls it again while no other attempt holds memory. kNoMemory if
 /// memory has run out.
 template <typename Attempt>
 auto WithinMemory(const Attempt& attempt) -> decltype(attempt()) {
@@ -22,7 +22,7 @@ auto WithinMemory(const Attempt& attempt) -> decltype(attempt()) {
     const MemoryBudget::Alone alone(ProcessMemory(), StopRequested);
     return attempt();
   } catch (const std::bad_alloc&) {
-    return Fail(ErrorCode::kNoMemory, "not enough memory: --memory=SIZE gives more");
+    return Fail(ErrorCode::kNoMemory, "not enough memory; raise the limit with --memory=SIZE");
   }
 }
 

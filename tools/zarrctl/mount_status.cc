@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxBytes = 16u << 20;
-constexpr int kFormat = 1;  // of status.json
+constexpr int kFormat = 1;  // the format of status.json that this program supports
 
-// `error`, from the folder .zarrfs of the mount, in words that say what to do.
+// Explains an error in reading the mount's folder .zarrfs, and says what to do.
 tl::unexpected<Error> Explained(const std::string& mount, int error) {
   std::error_code ignored;
   const std::string path = fs::absolute(mount, ignored).lexically_normal().string();
@@ -41,13 +41,13 @@ tl::unexpected<Error> Explained(const std::string& mount, int error) {
   const bool is_absent = error == ENOENT || error == ENOTDIR;
   if (is_absent && mounted && !mounted->relative.empty()) {
     return Fail(ErrorCode::kInvalidArgument,
-                "{}: lies inside a zarrfs mount; name the folder that it is mounted on "
+                "{}: inside a zarrfs mount; name the folder that it is mounted on "
                 "(findmnt -t fuse.zarrfs lists them)",
                 mount);
   }
   if (is_absent && !mounted && fs::exists(mount, ignored)) {
     return Fail(ErrorCode::kInvalidArgument,
-                "{}: not a zarrfs mount (findmnt -t fuse.zarrfs lists those there are)", mount);
+                "{}: not a zarrfs mount (findmnt -t fuse.zarrfs lists the mounts)", mount);
   }
   return Fail(error == ENOENT ? ErrorCode::kInvalidArgument : ErrorCode::kIo, "{}: {}", mount,
               ErrnoText(error));
@@ -80,7 +80,7 @@ std::optional<MountedPath> FindMountedPath(const std::string& path) {
   std::vector<Mounted> mounts = MountsAlong(path, MountTable());
   if (mounts.empty() || mounts.back().type != kMountType) return std::nullopt;
   Mounted& mounted = mounts.back();
-  // A bind mount may show a part of it.
+  // A bind mount may show only a part of the file system.
   std::string relative = mounted.root + path.substr(mounted.path == "/" ? 0 : mounted.path.size());
   relative.erase(0, relative.find_first_not_of('/'));
   return MountedPath{std::move(mounted.source), std::move(relative),

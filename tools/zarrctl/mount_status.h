@@ -1,5 +1,5 @@
-// zarrfs mounts: which one a path lies in, and what it reports about itself in the file
-// .zarrfs/status.json (docs/METRICS.md lists its keys).
+// Finds the zarrfs mount that contains a path, and reads the status that a mount reports in the
+// file .zarrfs/status.json. The keys of this file are in docs/METRICS.md.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,21 @@
 namespace zarrfs::ctl {
 
 struct MountedPath {
-  std::string store;     // what is mounted
-  std::string relative;  // from the root of the file system, without a leading slash
-  std::string point;  // the folder where the root of the file system is; "" if only a part is seen
+  std::string store;     // the store that is mounted
+  std::string relative;  // relative to the root of the file system, without a leading slash
+  // The folder where the root of the file system is mounted; "" if only a part is mounted.
+  std::string point;
 };
 
-/// nullopt unless `path` (absolute, without symbolic links) lies in a zarrfs mount.
+/// The mount that contains `path`, which must be absolute and without symbolic links; nullopt if
+/// the path is not in a zarrfs mount.
 [[nodiscard]] std::optional<MountedPath> FindMountedPath(const std::string& path);
 
-/// The object in MNT/.zarrfs/status.json. The error says what is wrong with the mount and what to
+/// The object in MNT/.zarrfs/status.json. The error says what is wrong with the mount, and what to
 /// do.
 [[nodiscard]] Result<Json> ReadMountStatus(const std::string& mount);
 
-/// A member of an object: "" or 0 where there is none or it is something else.
+/// A member of a JSON object; "" or 0 if it is absent or has another type.
 [[nodiscard]] std::string TextIn(const Json& object, const char* name);
 [[nodiscard]] double NumberIn(const Json& object, const char* name);
 

@@ -19,12 +19,16 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr int kAttempts = 3;                    // at an object that changes while it is read
-constexpr size_t kMaxReasons = 1000;            // kept before they are printed
-constexpr uint64_t kMaxOverhead = 1u << 20;     // no codec makes a chunk longer than twice and this
-constexpr uint64_t kMaxChecksummed = 1u << 30;  // a shard is read whole for its own checksum
+// The maximum attempts to check an object that changes while it is read.
+constexpr int kAttempts = 3;
+// The maximum number of problems that are held before they are printed.
+constexpr size_t kMaxReasons = 1000;
+// No codec makes a chunk longer than twice its size plus this.
+constexpr uint64_t kMaxOverhead = 1u << 20;
+// A shard with its own checksum is read whole, so its size is limited.
+constexpr uint64_t kMaxChecksummed = 1u << 30;
 
-// The crc32c in the `tail` bytes after the first `size` ones from `offset` on.
+// Verifies the crc32c in the `tail` bytes after the `size` bytes at `offset`.
 Result<void> CheckChecksum(const Object& object, uint64_t offset, uint64_t size, uint64_t tail) {
   if (tail == 0) return {};
   if (size + tail > kMaxChecksummed) {
@@ -46,7 +50,7 @@ Result<void> CheckChecksum(const Object& object, uint64_t offset, uint64_t size,
   return {};
 }
 
-// Whether chunks, or the shards that they are in, hold a checksum of what is stored.
+// True if chunks or their shards contain a checksum of the stored bytes.
 bool HasChecksum(const ArrayLayout& layout) {
   static const std::set<std::string_view> kWithChecksum = {
       "crc32c", "crc32", "adler32", "fletcher32", "jenkins_lookup3", "gzip", "zlib", "bz2", "lzma"};
@@ -61,14 +65,14 @@ bool HasChecksum(const ArrayLayout& layout) {
 
 }  // namespace
 
-// One attempt at one object.
+// One attempt to check one object.
 class ObjectCheck::Attempt {
  public:
   Attempt(const ObjectCheck& check, OuterIndex outer, VerifyReport& report)
       : check_(check), outer_(outer), key_(check.source().ObjectKey(outer)), report_(report) {}
 
-  // kStale if the object changed in the meantime; kWouldBlock if other threads hold the required
-  // memory. Other problems are available from Report().
+  // Checks the object. kStale if it changed during the check; kWouldBlock if other threads hold the
+  // required memory. Report() adds all other problems to the report.
   Result<void> Run() {
     try {
       CheckChunks();
@@ -78,7 +82,7 @@ class ObjectCheck::Attempt {
     return status_;
   }
 
-  // `error` concerns the object itself unless `chunk` names one.
+  // Adds a problem of the object, or of `chunk` if that is not "".
   void Add(const Error& error, const std::string& chunk = "") {
     const auto [entry, added] = findings_.emplace(Reason::Of(error, key_), AffectedChunks{chunk});
     if (!added) ++entry->second.others;
@@ -96,7 +100,7 @@ class ObjectCheck::Attempt {
  private:
   void CheckChunks() {
     if (!check_.layout().is_sharded()) {
-      const InnerIndex chunk{ToNumber(outer_)};  // each is an object of its own
+      const InnerIndex chunk{ToNumber(outer_)};  // each object is one chunk
       const auto located = check_.source().Locate(chunk, kAnyAge);
       if (!located && !IsAboutObject(located.error())) return;
       if (!located || located->location) {
@@ -111,14 +115,15 @@ class ObjectCheck::Attempt {
     if (!cursor.status() && IsAboutObject(cursor.status().error())) Add(cursor.status().error());
   }
 
-  // Otherwise the attempt ends.
+  // True if the error is a property of the object and must be reported. Otherwise, the attempt ends
+  // with the error.
   bool IsAboutObject(const Error& error) {
     if (error.code != ErrorCode::kStale && error.code != ErrorCode::kWouldBlock) return true;
     status_ = tl::unexpected(error);
     return false;
   }
 
-  // False if the rest need not be checked.
+  // Checks a chunk. False if the remaining chunks need no check.
   bool Visit(InnerIndex chunk, const Result<ChunkLocation>& location) {
     const Result<void> checked = CheckChunk(location);
     if (!checked && IsAboutObject(checked.error())) {
@@ -130,7 +135,7 @@ class ObjectCheck::Attempt {
   Result<void> CheckChunk(const Result<ChunkLocation>& location) {
     if (!location) return Fail(location);
     if (check_.layout().is_sharded() && location->shard != shard_) {
-      const auto sums = check_.CheckShardChecksums(*location->shard, shard_ == nullptr);
+      auto sums = check_.CheckShardChecksums(*location->shard, shard_ == nullptr);
       if (!sums && sums.error().code == ErrorCode::kWouldBlock) return sums;
       if (!sums) Add(sums.error());
       shard_ = location->shard;
@@ -150,7 +155,7 @@ class ObjectCheck::Attempt {
   uint64_t chunks_ = 0;
   uint64_t bytes_ = 0;
   Findings findings_;
-  OpenShardPtr shard_;  // whose own checksum was checked last
+  OpenShardPtr shard_;  // the last shard whose checksum was verified
   Result<void> status_;
 };
 
@@ -175,12 +180,13 @@ Result<uint64_t> ObjectCheck::CheckChunk(const ChunkLocation& location) const {
   if (why_not_) return 0;
   if (vlen_) {
     if (location.length > kMaxChunkBytes) {
-      return Fail(ErrorCode::kTooLarge, "the chunk has {} bytes, at most {} are decoded",
-                  location.length, kMaxChunkBytes);
+      return Fail(ErrorCode::kTooLarge,
+                  "the chunk has {} bytes, more than the limit of {} for decoding", location.length,
+                  kMaxChunkBytes);
     }
   } else if (const uint64_t size = layout().inner_pipeline->decoded_size();
              location.length > 2 * size + kMaxOverhead) {
-    return Fail(ErrorCode::kDamaged, "the chunk has {} bytes, though only {} decoded ones",
+    return Fail(ErrorCode::kDamaged, "the chunk has {} bytes, but only {} when decoded",
                 location.length, size);
   }
   const auto memory =

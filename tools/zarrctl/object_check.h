@@ -1,5 +1,5 @@
-// Whether the stored objects of an array are sound: every entry of their indexes and every chunk.
-// Chunks are read, and decoded or, where elements have each a length of their own, checked for
+// ObjectCheck: checks every index entry and every chunk in the stored objects of an array. Chunks
+// are read and decoded. Chunks with elements of variable length are only checked for their
 // structure.
 #pragma once
 
@@ -15,13 +15,13 @@
 
 namespace zarrfs::ctl {
 
-/// For all objects of one array. Thread-safe.
+/// Checks the objects of one array. Thread-safe.
 class ObjectCheck {
  public:
-  /// `array`: node->chunks is not null.
+  /// The node in `array` must have chunks.
   explicit ObjectCheck(NodePtr array);
 
-  /// Why chunk contents are not checked; nullopt if they are.
+  /// The reason why chunk contents are not checked; nullopt if they are.
   [[nodiscard]] const std::optional<std::string>& why_not() const { return why_not_; }
 
   /// Checks a stored object, by its number in layout().outer_grid, and reports its problems. Starts
@@ -32,16 +32,18 @@ class ObjectCheck {
   class Attempt;
   [[nodiscard]] const ChunkSource& source() const { return *array_->chunks; }
   [[nodiscard]] const ArrayLayout& layout() const { return source().layout(); }
-  // The number of bytes read and checked: 0 if why_not() has a value.
+  // Checks a chunk. Returns the number of bytes read and checked, which is 0 if why_not() has a
+  // value.
   [[nodiscard]] Result<uint64_t> CheckChunk(const ChunkLocation& location) const;
-  // The crc32c after the stored object (if `first_of_object`) and after the innermost shard.
+  // Verifies the crc32c that follows the innermost shard and, if `first_of_object`, also the one
+  // that follows the whole stored object.
   [[nodiscard]] Result<void> CheckShardChecksums(const OpenShard& innermost,
                                                  bool first_of_object) const;
 
   const NodePtr array_;
   std::optional<VlenChain> vlen_;
   std::optional<std::string> why_not_;
-  bool has_checksum_ = false;  // a wrong byte in a chunk is always detected
+  bool has_checksum_ = false;  // whether any wrong byte in a chunk is detected
 };
 
 }  // namespace zarrfs::ctl

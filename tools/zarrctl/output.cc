@@ -6,31 +6,28 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 
+#include "zarrcore/base/number_text.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
 
-std::optional<bool> is_colored;  // as asked for
+std::optional<bool> is_colored;  // nullopt until SetColored() is called
 
 std::string_view Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-// 0 unless the variable is a number.
+// The number in an environment variable; 0 if it is not a number.
 uint64_t NumberInVariable(const char* name) {
-  const std::string_view text = Variable(name);
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+  return NumberFrom<uint64_t>(Variable(name)).value_or(0);
 }
 
-// Characters of UTF-8 text: every byte but those that continue one, and colours.
+// Counts the characters of a UTF-8 string, without colour codes.
 size_t Width(std::string_view text) {
   size_t width = 0;
   for (size_t i = 0; i < text.size(); ++i) {

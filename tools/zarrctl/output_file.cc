@@ -21,7 +21,7 @@ namespace zarrfs::ctl {
 namespace {
 
 constexpr std::string_view kPartial = ".zarrctl-partial-";
-constexpr int kMaxPartialNames = 8;  // that are tried
+constexpr int kMaxPartialNames = 8;  // the maximum number of names that are tried to create a file
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
@@ -31,7 +31,8 @@ Result<void> WriteToFile(const Descriptor& file, const std::string& path,
   return Fail(FromErrno(errno), "{}: {}", path, ErrnoText(errno));
 }
 
-// Until it is closed. False if another process has it, or there are no locks.
+// Locks the file until it is closed. False if another process holds the lock or the file system has
+// no locks.
 bool Lock(int fd) {
   struct flock all {};
   all.l_type = F_WRLCK;
@@ -57,9 +58,10 @@ Result<OutputFile> OutputFile::Create(const std::string& folder) {
     std::string path = folder + "/" + NameOfPartialFile();
     Descriptor fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!fd) {
-      return Fail(FromErrno(errno), "{}: cannot write there: {}", folder, ErrnoText(errno));
+      return Fail(FromErrno(errno), "cannot write to {}: {}", folder, ErrnoText(errno));
     }
-    // As long as it is locked, nobody takes it for abandoned; until then somebody may have.
+    // Another process running RemoveAbandonedFiles() skips locked files, but it may have removed
+    // this file before it was locked.
     (void)Lock(fd.get());
     struct stat status {};
     const bool is_there = fstat(fd.get(), &status) == 0 && status.st_nlink > 0;

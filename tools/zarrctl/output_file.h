@@ -1,5 +1,5 @@
-// OutputFile: a file that appears complete or not at all; another file may have its name until
-// then.
+// OutputFile: a file that appears under its name only when it is complete. Until then, another file
+// may have that name.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,25 @@ namespace zarrfs::ctl {
 
 class OutputFile {
  public:
-  /// In `folder`, under a unique name (NameOfPartialFile()) until CommitAs(). Removed if it is
-  /// destroyed before.
+  /// Creates a file in `folder` under a unique name (NameOfPartialFile()). The destructor removes
+  /// the file unless CommitAs() was called.
   [[nodiscard]] static Result<OutputFile> Create(const std::string& folder);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
-  /// Appends. Uses one buffer of memory, regardless of the size.
+  /// Appends bytes. Uses one buffer of memory, regardless of the size.
   [[nodiscard]] Result<void> Append(std::span<const std::byte> bytes);
   [[nodiscard]] Result<void> Append(std::string_view text) {
     return Append(std::as_bytes(std::span(text)));
   }
-  /// Bytes so far.
+  /// The number of bytes written so far.
   [[nodiscard]] uint64_t size() const { return written_ + buffer_.size(); }
   /// Drops everything after the first `size` bytes.
   [[nodiscard]] Result<void> ShrinkTo(uint64_t size);
 
-  /// Syncs it to the disk and renames it to an absolute path, replacing any file there.
+  /// Syncs the file to the disk, and renames it to an absolute path. Replaces an existing file
+  /// there.
   [[nodiscard]] Result<void> CommitAs(const std::string& path);
 
  private:
@@ -40,20 +41,20 @@ class OutputFile {
   [[nodiscard]] Result<void> Flush();
 
   Descriptor fd_;
-  std::string path_;  // "" once it has its name
+  std::string path_;  // "" once CommitAs() has succeeded
   std::string buffer_;
   uint64_t written_ = 0;
 };
 
-/// A file with these bytes.
+/// Writes a file with these contents, like OutputFile.
 [[nodiscard]] Result<void> WriteFile(const std::string& partial_folder, const std::string& path,
                                      std::string_view bytes);
 
-/// Removes files left in a folder by runs that were killed: those with such names that no process
-/// is writing, according to locks.
+/// Removes the files that killed runs left in a folder: files with names of partial files that no
+/// process has locked.
 void RemoveAbandonedFiles(const std::string& folder);
 
-/// ".zarrctl-partial-…": unique across all machines that write into one folder.
+/// A name ".zarrctl-partial-…", which is unique among all machines that write to the same folder.
 [[nodiscard]] std::string NameOfPartialFile();
 [[nodiscard]] bool IsPartialFile(std::string_view name);
 

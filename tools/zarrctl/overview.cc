@@ -14,15 +14,17 @@ namespace {
 
 constexpr size_t kRowsAtOnce = 40;
 constexpr std::chrono::milliseconds kLongestWait{200};
-constexpr size_t kWidestColumn = 48;    // longer cells move the rest of their line
-constexpr size_t kMaxAttribute = 60;    // bytes
-constexpr size_t kNamesPerReason = 4;   // the others are counted
-constexpr size_t kReasonsPerView = 10;  // likewise
-constexpr size_t kMaxLeftOut = 20;      // lines, likewise
+constexpr size_t kWidestColumn = 48;  // longer cells shift the rest of their line
+constexpr size_t kMaxAttribute = 60;  // in bytes
+// The maximum number of names; further names are only counted.
+constexpr size_t kNamesPerReason = 4;
+// The maximum number of reasons; further reasons are only counted.
+constexpr size_t kReasonsPerView = 10;
+constexpr size_t kMaxLeftOut = 20;  // the maximum number of lines; further lines are only counted
 
 std::string NameText(const Node& node) { return node.path.empty() ? "/" : Visible(node.path); }
 
-// "96x181x360 (time, latitude, longitude)".
+// The shape and dimensions of an array in words: "96x181x360 (time, latitude, longitude)".
 std::string ShapeText(const ArrayMetadata& metadata) {
   std::string text =
       metadata.shape.empty() ? "scalar" : fmt::format("{}", fmt::join(metadata.shape, "x"));
@@ -38,7 +40,7 @@ std::string ChunksText(const ArrayLayout& layout) {
   return text;
 }
 
-size_t Columns(std::string_view text) {  // of UTF-8
+size_t Columns(std::string_view text) {  // the number of characters of a UTF-8 string
   return static_cast<size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
@@ -90,22 +92,24 @@ void Overview::AddArray(const Node& array, const std::vector<ViewSummary>& views
                                                    CountText(stored.problem_count - 1, "other"))));
 }
 
-void Overview::AddOther(const Node& node, bool has_children) {
+void Overview::AddOther(const Node& node) {
   if (const Error* error = node.unusable()) {
     const ArrayMetadata* metadata = node.array();
     const std::string key = metadata == nullptr ? JoinKey(node.path, node.document) : node.path;
     const std::string reason =
         Paint("not shown:", Style::kYellow) + " " + Visible(WithoutKey(error->message, key));
     if (metadata == nullptr) return AddRow({NameText(node), reason});
+    ++unusable_;
     return AddRow(
         {NameText(node), Visible(metadata->data_type.name), ShapeText(*metadata), reason});
   }
   ++groups_;
-  if (!has_children) AddRow({NameText(node), "group, empty"});
   for (size_t v = 0; v < AllViews().size(); ++v) {
     for (const std::string& note : node.views[v].notes) AddLeftOut(node.path, v, note);
   }
 }
+
+void Overview::AddEmpty(const Node& group) { AddRow({NameText(group), "group, empty"}); }
 
 void Overview::AddProblem(std::string_view path, std::string_view words, std::string_view reason) {
   AddRow({Visible(path), Paint(words, Style::kYellow) + " " + Visible(reason)});
@@ -186,7 +190,7 @@ void Overview::Finish() {
   Flush();
   Print("\n{}{}{}\n", CountText(arrays_, "array"),
         groups_ > 1 ? fmt::format(" in {}", CountText(groups_, "group")) : "",
-        unusable_ > 0 ? fmt::format(", and {} that no view can show", unusable_) : "");
+        unusable_ > 0 ? fmt::format(", and {} that no view can show", GroupedText(unusable_)) : "");
   // Views that lack the same arrays share a line.
   std::vector<std::pair<std::string, std::vector<std::string_view>>> views;
   std::vector<uint64_t> counts;
@@ -194,7 +198,7 @@ void Overview::Finish() {
     std::string text = Text(gaps_[v]);
     auto found = std::ranges::find(views, text, &decltype(views)::value_type::first);
     if (found == views.end()) {
-      found = views.insert(found, {std::move(text), {}});
+      found = views.emplace(found, std::move(text), std::vector<std::string_view>());
       counts.push_back(gaps_[v].count);
     }
     found->second.push_back(AllViews()[v]->name());

@@ -1,4 +1,5 @@
-// What `info` prints for a whole store: one line per array, then what each view omits, and why.
+// Overview: the output of `info` for a whole store. It has one line per array, and then a list of
+// what each view omits, and why.
 #pragma once
 
 #include <chrono>
@@ -14,45 +15,47 @@
 
 namespace zarrfs::ctl {
 
-/// Bytes of all elements: "11.0 MiB"; "" if their size varies or cannot be told.
+/// The size of all elements in words, such as "11.0 MiB"; "" if the size of elements varies or is
+/// unknown.
 [[nodiscard]] std::string DecodedSizeText(const ArrayMetadata& metadata);
 
-/// A text among the attributes, shortened for a line; "" if there is none.
+/// The value of the attribute `name`, shortened to fit into a line; "" if it is absent.
 [[nodiscard]] std::string AttributeText(const ArrayMetadata& metadata, std::string_view name);
 
-/// Lines appear as nodes are added: a store of any size is shown from its first arrays on. The
-/// number of names and reasons kept for the end is limited.
+/// Prints lines as nodes are added, so the output for a large store starts with its first arrays.
+/// The number of names and reasons that are kept for the end is limited.
 class Overview {
  public:
-  /// Lines are printed by a function that is handed to `print`.
+  /// A function that prints lines by calling its argument `print`.
   using Printer = std::function<void(const std::function<void()>& print)>;
   explicit Overview(Printer print);
 
-  /// An array that can be used: `views` by number, as DescribeView() has them.
+  /// Adds an array that can be used. `views`: the results of DescribeView(), by view number.
   void AddArray(const Node& array, const std::vector<ViewSummary>& views,
                 const StoredChunks& stored);
-  /// A group, or a node that no view can show. Groups get a line only if there is more to say than
-  /// their arrays.
-  void AddOther(const Node& node, bool has_children);
-  /// A line about something that is no node or cannot be read.
+  /// Adds a group, or a node that no view can show. Groups get no line of their own.
+  void AddOther(const Node& node);
+  /// Adds a line about a group without nodes.
+  void AddEmpty(const Node& group);
+  /// Adds a line about an entry that is not a node or cannot be read.
   void AddProblem(std::string_view path, std::string_view words, std::string_view reason);
-  /// What a file that view number `view` makes of a group lacks.
+  /// Adds a note about something that the file of view number `view` for a group lacks.
   void AddLeftOut(std::string_view group, size_t view, std::string_view note);
-  /// Prints the lines that are still held back.
+  /// Prints the lines that are held back.
   void Flush();
-  /// The paragraph about the views.
+  /// Prints the paragraph about the views.
   void Finish();
 
  private:
   struct Missing {
     std::string reason;
-    std::vector<std::string> names;  // the first ones
+    std::vector<std::string> names;  // the names of the first arrays
     uint64_t count = 0;
   };
   struct ViewGaps {
-    uint64_t count = 0;  // of arrays that it lacks
+    uint64_t count = 0;  // the number of arrays with this reason
     std::vector<Missing> reasons;
-    uint64_t further = 0;  // arrays that it lacks for reasons that are not kept
+    uint64_t further = 0;  // the number of arrays that the view omits for reasons that are not kept
   };
 
   void PrintRows();
@@ -61,13 +64,14 @@ class Overview {
   [[nodiscard]] static std::string Text(const ViewGaps& gaps);
 
   const Printer print_;
-  std::vector<std::vector<std::string>> rows_;  // held back, so that columns are aligned
+  // Rows that are held back until the width of the columns is known.
+  std::vector<std::vector<std::string>> rows_;
   std::vector<size_t> widths_;
   std::chrono::steady_clock::time_point flushed_;
   uint64_t arrays_ = 0;
-  uint64_t unusable_ = 0;  // arrays besides those
+  uint64_t unusable_ = 0;  // the number of arrays that no view can show, in addition to arrays_
   uint64_t groups_ = 0;
-  std::vector<ViewGaps> gaps_;  // by view
+  std::vector<ViewGaps> gaps_;  // by view number
   std::vector<std::string> left_out_;
   uint64_t further_left_out_ = 0;
 };

@@ -35,8 +35,8 @@ Progress::Progress(std::string_view noun, bool is_seen, std::string_view verb)
     : noun_(noun), verb_(verb), start_(std::chrono::steady_clock::now()) {
   if (!is_seen) return;
   thread_ = std::thread([this] {
-    std::unique_lock lock(mutex_);
-    const auto ended = [this] { return ended_; };
+    MutexLock lock(mutex_);
+    const auto ended = [this]() REQUIRES(mutex_) { return ended_; };
     if (wake_.wait_for(lock, kFirstDrawn, ended)) return;
     do Draw();
     while (!wake_.wait_for(lock, kInterval, ended));
@@ -47,7 +47,7 @@ Progress::~Progress() { End(); }
 
 void Progress::End() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
   }
   wake_.notify_all();
@@ -56,19 +56,19 @@ void Progress::End() {
 }
 
 void Progress::Begin(uint64_t found) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   AddFound(found);
   begun_ = true;
   start_ = std::chrono::steady_clock::now();
 }
 
 void Progress::Hide() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Erase();
 }
 
 void Progress::Above(const std::function<void()>& print) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Erase();
   print();
 }
@@ -112,7 +112,7 @@ std::string Progress::Line() const {
 
 void Progress::Draw() {
   if (IsQuitting()) return;
-  // A line that wraps could not be removed.
+  // Cuts the line to the width of the terminal, because a wrapped line could not be erased.
   const std::string line = Line().substr(0, SizeOfTerminal(STDERR_FILENO).columns - 1);
   SetUnfinishedLine(true);
   std::fputs(("\r" + line + "\033[K").c_str(), stderr);

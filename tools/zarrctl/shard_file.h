@@ -1,4 +1,4 @@
-// How zarrctl writes the index of a shard.
+// Encodes the index of a shard that zarrctl writes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace zarrfs::ctl {
 
-/// The entry of a chunk that a shard does not hold.
+/// The index entry of a chunk that a shard does not contain.
 inline constexpr ChunkRange kMissingChunk = {~uint64_t{0}, ~uint64_t{0}};
 
 /// The index at the end of a shard, with the index codecs "bytes" (little-endian) and "crc32c":

@@ -20,7 +20,7 @@ uint64_t CountIn(const Json& object, const char* name) {
   return static_cast<uint64_t>(std::llround(std::clamp(NumberIn(object, name), 0.0, 1e18)));
 }
 
-// "12 us", "3.4 ms", "1.2 s".
+// A latency in words: "12 us", "3.4 ms", "1.2 s".
 std::string LatencyText(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
@@ -42,21 +42,21 @@ std::string TimeText(double seconds) {
 }
 
 std::string ChangesText(const Json& changes) {
-  const std::string detected_by = TextIn(changes, "detected_by");
-  if (detected_by == "immutable") return "not looked for (immutable)";
+  std::string detected_by = TextIn(changes, "detected_by");
+  if (detected_by == "immutable") return "not checked for (immutable)";
   if (detected_by == "ttl") {
-    return fmt::format("looked for every {} s (ttl)", NumberIn(changes, "ttl_seconds"));
+    return fmt::format("checked for every {} s (ttl)", NumberIn(changes, "ttl_seconds"));
   }
   if (detected_by == "age") {
-    return "looked for within a minute: " + TextIn(changes, "not_watched");
+    return "checked for within a minute: " + TextIn(changes, "not_watched");
   }
   if (detected_by != "watch") return detected_by;
   const std::string limit = TextIn(changes, "watch_limit");
   return "reported by the store" +
-         (limit.empty() ? "" : "; elsewhere looked for within a minute: " + limit);
+         (limit.empty() ? "" : "; elsewhere checked for within a minute: " + limit);
 }
 
-// Red unless 0.
+// A number of errors, in red unless it is 0.
 std::string ErrorCountText(uint64_t count) {
   return count == 0 ? "0" : Paint(GroupedText(count), Style::kRed);
 }
@@ -109,7 +109,7 @@ void PrintCaches(const Json& caches) {
          limit > 0 ? fmt::format("{:.0f} %", 100 * filled / limit) : "",
          lookups > 0 ? fmt::format("{:.1f} % of {}", 100 * hits / static_cast<double>(lookups),
                                    GroupedText(lookups))
-                     : "not asked yet",
+                     : "not used yet",
          GroupedText(CountIn(cache, "evictions"))});
   }
   table.Print();

@@ -5,9 +5,9 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr size_t kMaxNames = 100'000;  // of files and folders that are looked at
-constexpr size_t kMaxIndexes = 1000;   // of shards
-constexpr size_t kMaxSizes = 10'000;   // of stored objects
+constexpr size_t kMaxNames = 100'000;  // the maximum number of listed files and folders
+constexpr size_t kMaxIndexes = 1000;   // the maximum number of shard indexes that are read
+constexpr size_t kMaxSizes = 10'000;   // the maximum number of objects whose sizes are requested
 constexpr size_t kMaxProblems = 100;
 
 }  // namespace

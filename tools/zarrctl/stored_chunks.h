@@ -1,4 +1,4 @@
-// Counts the stored parts of an array in bounded time: for `info`, which reads no chunk.
+// Counts the stored parts of an array in limited time, for `info`, which reads no chunks.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,30 @@
 namespace zarrfs::ctl {
 
 struct StoredChunks {
-  uint64_t count = 0;         // of innermost chunks
-  bool is_complete = true;    // otherwise all numbers are lower bounds
-  uint64_t bytes = 0;         // of the stored objects, if asked for
-  bool has_all_sizes = true;  // else `bytes` is of the first ones
+  uint64_t count = 0;         // the number of innermost chunks
+  bool is_complete = true;    // if false, all numbers are lower bounds
+  uint64_t bytes = 0;         // the size of the stored objects, if requested
+  bool has_all_sizes = true;  // if false, `bytes` is the size of the first objects
   uint64_t problem_count = 0;
-  /// Unusable objects, by key: the first ones.
+  /// The first unusable objects, with their keys.
   std::vector<std::pair<std::string, Error>> problems;
 };
 
 struct StoredChunksOptions {
-  /// Counts the chunks of shards too, which reads their indexes; otherwise they are not counted.
+  /// Whether to read the indexes of shards, to count the chunks in them.
   bool read_indexes = false;
-  bool add_sizes = false;              // of the stored objects: one request each
-  std::function<bool()> is_over = {};  // ends it early, with the results so far
+  // Whether to request the sizes of stored objects; needs one request per object.
+  bool add_sizes = false;
+  // If it returns true, the search ends early, with the results so far.
+  std::function<bool()> is_over = {};
 };
 
-/// Lists the stored objects of an array of `store` whose `chunks` are not null.
+/// Lists the stored objects of an array of `store`, whose `chunks` must not be null.
 [[nodiscard]] StoredChunks FindStoredChunks(const Store& store, const Node& array,
                                             const StoredChunksOptions& options);
 
-/// Whether view number `view` makes files for missing chunks even if it is mounted with fill=keep.
-/// `array`: as above, and shown in the view.
+/// True if view number `view` makes files for missing chunks even if it is mounted with fill=keep.
+/// The view must show `array`, whose `chunks` must not be null.
 [[nodiscard]] bool MakesFillChunksAnyway(const Node& array, size_t view);
 
 }  // namespace zarrfs::ctl

@@ -1,4 +1,4 @@
-// CommandLine: the commands, with their options and examples.
+// The commands of CommandLine, with their options and examples.
 #include <sstream>
 #include <string>
 #include <utility>
@@ -15,15 +15,14 @@ constexpr const char* kChunkWords =
     "written 0.3.1, 0/3/1 or c/0/3/1";
 
 constexpr const char* kExitCodesOfVerify =
-    "Exit codes: 0 everything was checked and is well; 1 damage was found (a symbolic link that "
-    "is\n"
-    "not followed counts as such); 2 something could not be read;\n"
+    "Exit codes: 0 everything was checked and is sound; 1 damage was found, or a symbolic link\n"
+    "that is not followed; 2 something could not be read;\n"
     "3 no damage was found, but not everything could be checked (for example chunks of a codec\n"
     "that is not built in); 130 ended by Ctrl-C.\n\n";
 
 constexpr const char* kExitCodesOfRefs =
-    "Exit codes: 0 all is told; 1 wrong usage or damage; 2 something could not be read, or not\n"
-    "written; 3 something was left out, which is named on standard error; 130 ended by Ctrl-C.\n\n";
+    "Exit codes: 0 complete; 1 wrong usage or damage; 2 something could not be read or written;\n"
+    "3 something was left out, as standard error says; 130 ended by Ctrl-C.\n\n";
 
 template <typename Options>
 int OnNode(int (*command)(const TargetNode&, const Options&), const Options& options) {
@@ -37,7 +36,7 @@ int OnNode(int (*command)(const TargetNode&, const Options&), const Options& opt
 
 void CommandLine::AddInspecting() {
   CLI::App* command =
-      Add("info", "A line per array, and what each view lacks; of a PATH or with -l, everything",
+      Add("info", "One line per array, and what each view lacks; with a PATH or -l, all details",
           "Examples:\n"
           "  zarrctl info /data/ocean.zarr             the whole tree, a line per array\n"
           "  zarrctl info /data/ocean.zarr forecast    from one group or array down, in detail\n"
@@ -53,7 +52,7 @@ void CommandLine::AddInspecting() {
   command
       ->add_option_function<std::string>(
           "--nc", [this](const std::string& text) { SetNetcdf(text); },
-          "What files of nc have with the option nc of a mount")
+          "Format of the files of nc, as the option nc of a mount")
       ->type_name("auto|2|5");
   CLI::Option* html =
       command
@@ -66,13 +65,14 @@ void CommandLine::AddInspecting() {
   command
       ->add_option_function<std::string>(
           "--pictures", [this](const std::string& text) { info_.has_pictures = text == "yes"; },
-          "On that page: yes (default) or no")
+          "Whether that page has pictures: yes (default) or no")
       ->type_name("CHOICE")
       ->check(CLI::IsMember({"yes", "no"}))
       ->needs(html);
 
   command =
-      Add("ls", "What lies below a group, or the stored objects of an array and the chunks in each",
+      Add("ls",
+          "List the nodes below a group, or the stored objects of an array and the chunks in each",
           "Examples:\n"
           "  zarrctl ls /data/ocean.zarr               groups and arrays directly below\n"
           "  zarrctl ls -l /data/ocean.zarr forecast/t each chunk with offset and length\n"
@@ -100,7 +100,7 @@ void CommandLine::AddInspecting() {
   AddLinks(command);
   AddJson(command, where_.json);
 
-  command = Add("cat", "One chunk, as stored, on standard output",
+  command = Add("cat", "Write one chunk, as stored, to standard output",
                 "Examples:\n"
                 "  zarrctl cat /data/ocean.zarr/forecast/t 0.3.1 > chunk\n"
                 "  zarrctl cat --decode /data/ocean.zarr forecast/t 0.3.1 | od -t f4 | head",
@@ -108,7 +108,8 @@ void CommandLine::AddInspecting() {
   command->add_option("CHUNK", cat_.words, kChunkWords)->required()->expected(1, 3);
   AddRemote(command);
   AddLinks(command);
-  command->add_flag("--decode", cat_.decode, "Its elements instead: C order, little-endian");
+  command->add_flag("--decode", cat_.decode,
+                    "Write the decoded elements instead, in C order, little-endian");
 }
 
 void CommandLine::SetNetcdf(const std::string& text) {
@@ -117,7 +118,7 @@ void CommandLine::SetNetcdf(const std::string& text) {
   } else if (text == "2" || text == "5") {
     info_.netcdf = text == "2" ? NetcdfFormat::kCdf2 : NetcdfFormat::kCdf5;
   } else {
-    throw CLI::ValidationError("--nc", text + ": not auto, 2 or 5");
+    throw CLI::ValidationError("--nc", text + ": expected auto, 2 or 5");
   }
 }
 
@@ -171,14 +172,14 @@ void CommandLine::AddReferring() {
       [this] { make_room_ = [this] { return MakeRoomForRefs(refs_); }; });
   command
       ->add_option("STORE", refs_.store,
-                   "Folder of the store, a zip file, s3://BUCKET/PREFIX or https://HOST/PATH")
+                   "Folder of a store, zip file, s3://BUCKET/PREFIX or https://HOST/PATH")
       ->required();
   command->add_option("PATH", refs_.path, "A group or array in it");
-  command
-      ->add_option("--out", refs_.out, "Where to: FILE.json, or a new folder for Parquet, DIR.parq")
+  command->add_option("--out", refs_.out, "Output: FILE.json, or a new folder DIR.parq for Parquet")
       ->type_name("FILE")
       ->required();
-  command->add_option("--view", refs_.view, "What they show: v2 (default) or v3")
+  command
+      ->add_option("--view", refs_.view, "View to which the references refer: v2 (default) or v3")
       ->type_name("VIEW")
       ->check(CLI::IsMember({"v2", "v3"}));
   command
@@ -188,18 +189,18 @@ void CommandLine::AddReferring() {
       ->type_name("URL");
   command
       ->add_option("--separator", refs_.separator,
-                   "In names of chunks: . or / (default: as in a mount)")
+                   "Separator in chunk names: . or / (default: as in a mount)")
       ->type_name("CHAR")
       ->check(CLI::IsMember({".", "/"}));
   command
       ->add_option("--fill", refs_.fill,
-                   "auto (default) or keep: what readers take chunks for that are not stored, as "
-                   "the option of a mount")
+                   "What readers see for chunks that are not stored: auto (default) or keep, "
+                   "as with the option of a mount")
       ->type_name("POLICY")
       ->check(CLI::IsMember({"auto", "keep"}));
   command
       ->add_option("--inline-decoded", refs_.inline_decoded,
-                   "Arrays whose chunks have to be decoded: put up to SIZE of each into the "
+                   "For arrays whose chunks must be decoded: put up to SIZE of each into the "
                    "references (default: leave them out)")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false));
@@ -208,16 +209,16 @@ void CommandLine::AddReferring() {
 }
 
 void CommandLine::AddPacking() {
-  CLI::App* command =
-      Add("pack", "Write a Zarr v2 store, or a v3 one without shards, as a v3 store with shards",
-          "Chunks are copied, not compressed again, where readers of v3 know their codecs.\n"
-          "Run it again after it was ended: it goes on where it was.\n\n"
-          "Examples:\n"
-          "  zarrctl pack --dry-run /data/old.zarr /data/new.zarr\n"
-          "  zarrctl pack --verify /data/old.zarr /data/new.zarr\n"
-          "  zarrctl pack --skip --only 'ocean/*' /data/old.zarr /data/new.zarr\n"
-          "  zarrctl pack --shards 1,8,8 --part 3/16 /data/old.zarr /data/new.zarr",
-          [this] { return OnNode(Pack, pack_); });
+  CLI::App* command = Add(
+      "pack", "Write a Zarr v2 store, or a v3 one without shards, as a v3 store with shards",
+      "Chunks are copied without compressing them again if readers of v3 support their codecs.\n"
+      "If the command is interrupted, run it again; it continues where it stopped.\n\n"
+      "Examples:\n"
+      "  zarrctl pack --dry-run /data/old.zarr /data/new.zarr\n"
+      "  zarrctl pack --verify /data/old.zarr /data/new.zarr\n"
+      "  zarrctl pack --skip --only 'ocean/*' /data/old.zarr /data/new.zarr\n"
+      "  zarrctl pack --shards 1,8,8 --part 3/16 /data/old.zarr /data/new.zarr",
+      [this] { return OnNode(Pack, pack_); });
   command->parse_complete_callback(
       [this] { make_room_ = [this] { return MakeRoomForPack(pack_); }; });
   command
@@ -227,7 +228,7 @@ void CommandLine::AddPacking() {
   command->add_option("DST", pack_.target, "Folder of the new store")->required();
   command
       ->add_option("--shard-size", pack_.shard_size,
-                   "Most bytes of decoded chunks in a shard (default: 256M)")
+                   "Limit of decoded bytes in a shard (default: 256M)")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false));
   command
@@ -236,14 +237,14 @@ void CommandLine::AddPacking() {
       ->type_name("N,N,...")
       ->delimiter(',')
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 26));
-  command->add_flag("--keep-codecs", pack_.keep_codecs,
-                    "Copy all chunks, also those of codecs that few readers of v3 know "
-                    "(numcodecs.*)");
+  command->add_flag(
+      "--keep-codecs", pack_.keep_codecs,
+      "Copy all chunks, even with codecs that few readers of v3 support (numcodecs.*)");
   command->add_flag("--verify", pack_.verify,
                     "Read back what was written, and compare the values with the source");
-  command->add_flag("--dry-run", pack_.dry_run, "Only say what would be done");
+  command->add_flag("--dry-run", pack_.dry_run, "Only print what would be done");
   command->add_flag("--skip", pack_.skip,
-                    "Leave out what cannot be packed; then the exit code is 3");
+                    "Omit nodes that cannot be packed; the exit code is then 3");
   command
       ->add_option("--only", pack_.only,
                    "Pack only the arrays and groups whose paths match PATTERN, and what lies below "
@@ -252,8 +253,8 @@ void CommandLine::AddPacking() {
   command
       ->add_option_function<std::string>(
           "--part", [this](const std::string& text) { SetPart(text); },
-          "Do the i-th of n parts, each in a process of its own; "
-          "whichever ends last completes the store")
+          "Pack the i-th of n parts, each in a separate process; the last one to finish completes "
+          "the store")
       ->type_name("i/n");
   command->add_option("-j,--jobs", pack_.jobs, "Threads (default: one per core)")
       ->check(CLI::Range(1, 256));
@@ -266,7 +267,7 @@ void CommandLine::SetPart(const std::string& text) {
   std::istringstream words(text);
   if (!(words >> pack_.part >> slash >> pack_.parts) || slash != '/' || !words.eof() ||
       pack_.part < 1 || pack_.part > pack_.parts || pack_.parts > 1'000'000) {
-    throw CLI::ValidationError("--part", text + ": not i/n, as 3/16");
+    throw CLI::ValidationError("--part", text + ": expected i/n, for example 3/16");
   }
 }
 
@@ -279,7 +280,7 @@ void CommandLine::AddSample() {
           [this] { return Sample(sample_); });
   command->parse_complete_callback(
       [this] { make_room_ = [this] { return MakeRoomForSample(sample_); }; });
-  command->add_option("DIR", sample_.folder, "The folder to write them into; made if need be")
+  command->add_option("DIR", sample_.folder, "The folder to write them into; created if missing")
       ->required();
 }
 
@@ -297,7 +298,8 @@ void CommandLine::AddMounts() {
                 "  zarrctl log-level /mnt/ocean          the level in force\n"
                 "  zarrctl log-level /mnt/ocean debug    until it is set again or unmounted",
                 [this] { return LogLevel(log_level_); });
-  command->parse_complete_callback([this] { only_reads_ = false; });  // it sends a signal
+  // The command sends a signal, so it must not be confined.
+  command->parse_complete_callback([this] { only_reads_ = false; });
   command->add_option("MNT", log_level_.mount, "Where it is mounted")->required();
   command->add_option("LEVEL", log_level_.level, "error, warning, info or debug")
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}));

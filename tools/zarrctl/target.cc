@@ -11,8 +11,12 @@
 #include <utility>
 
 #include "tools/zarrctl/mount_status.h"
+#include "zarrcore/base/option_list.h"
 #include "zarrcore/disk/disk_cache.h"
+#include "zarrcore/icechunk/all_commits.h"
 #include "zarrcore/icechunk/repository.h"
+#include "zarrcore/icechunk/virtual_chunks.h"
+#include "zarrcore/metadata/consolidated_member.h"
 #include "zarrcore/net/fetcher_process.h"
 
 namespace zarrfs::ctl {
@@ -20,26 +24,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Root's mounts are open to others, who must not be led out of the store.
+// The links to follow. Mounts by root are open to other users, who must not follow links out of the
+// store.
 LinkPolicy& LinksToFollow() {
   static LinkPolicy links{geteuid() == 0 ? LinkPolicy::Kind::kInside : LinkPolicy::Kind::kFollow,
                           {}};
   return links;
 }
 
-std::string& CommitToRead() {
-  static std::string at;
-  return at;
+// The options for reading an Icechunk repository.
+struct CommitToRead {
+  std::string at;
+  std::vector<VirtualPrefix> prefixes;
+};
+CommitToRead& TheCommit() {
+  static CommitToRead commit;
+  return commit;
 }
 
-// The process that fetches, and how to ask it.
+// The fetch process, with the channel and options to use it.
 struct Connection {
   RemoteOptions options;
   FetchChannel channel;
   FetcherProcess process;
 };
-// Never destroyed: the other process ends with this one, which may end none itself once it is
-// confined.
+// The connection is never destroyed: its destructor would kill the fetch process, which is
+// forbidden once this process is sandboxed. The fetch process ends with this process.
 std::optional<Connection>& TheConnection() {
   static auto* const connection = new std::optional<Connection>;
   return *connection;
@@ -48,13 +58,14 @@ std::optional<Connection>& TheConnection() {
 bool IsGroup(const fs::path& folder) {
   const auto store = OpenSource(Source(folder.string()), {.local = {.links = LinksToFollow()}});
   if (!store) return false;
-  const auto whole = ReadWhole(**store, kZarrJson, kMaxMetadataBytes);
+  auto whole = ReadWhole(**store, kZarrJson, kMaxConsolidatedBytes);
   if (!whole) return (*store)->Stat(kZgroup) && !(*store)->Stat(kZarray);
+  EraseConsolidated(whole->bytes);
   const auto metadata = ParseZarrJson(whole->bytes, kZarrJson);
   return metadata && std::holds_alternative<GroupMetadata>(*metadata);
 }
 
-// "./a//b/" as the key "a/b".
+// Converts a path to a key: "./a//b/" becomes "a/b".
 std::string ToKey(const fs::path& path) {
   std::string key;
   for (const fs::path& part : path.lexically_normal()) {
@@ -63,16 +74,17 @@ std::string ToKey(const fs::path& path) {
   return key;
 }
 
-Result<TargetNode> Open(const Source& source, LinkPolicy links, std::string at,
+Result<TargetNode> Open(const Source& source, LinkPolicy links, CommitToRead commit,
                         HierarchyOptions options = {}) {
   SourceAccess access{.local = {.links = std::move(links)},
                       .shown = {.never_changes = false, .uid = geteuid(), .gid = getegid()}};
-  if (source.needs_fetcher()) {
+  if (NeedsFetcher(source, commit.prefixes)) {
     const auto& connection = TheConnection();
     if (!connection) {
       return Fail(ErrorCode::kUnsupported,
-                  "{}: a store in a bucket or on a web server: name it by its address, with its "
-                  "options after -o",
+                  "{}: the store or its virtual chunks are in a bucket or on a web server; name "
+                  "its address, "
+                  "with its options after -o",
                   source.text());
     }
     const FetchChannel& channel = connection->channel;
@@ -80,22 +92,23 @@ Result<TargetNode> Open(const Source& source, LinkPolicy links, std::string at,
     access.fetch_socket = Descriptor(fcntl(channel.client.get(), F_DUPFD_CLOEXEC, 0));
     access.fetch_memory = &channel.memory;
   }
-  access.at = std::move(at);
+  access.at = std::move(commit.at);
+  access.virtual_prefixes = std::move(commit.prefixes);
   auto store = OpenSource(source, std::move(access));
   if (!store) return Fail(store);
   return TargetNode{
       source, std::make_unique<Hierarchy>(*std::move(store), std::move(options), nullptr), nullptr};
 }
 
-// What decides about names and bytes of the chunk files of a mount.
+// The settings of a mount that determine the names and bytes of its chunk files.
 struct MountSettings {
   LinkPolicy links = LinksToFollow();
-  std::string at;
+  CommitToRead commit;
   HierarchyOptions hierarchy;
-  std::optional<size_t> view;  // at the root
+  std::optional<size_t> view;  // set if a single view is mounted at the root
 };
 
-// The defaults for what the mount does not report.
+// Reads the settings of a mount, with defaults for those it does not report.
 MountSettings SettingsOf(const MountedPath& mounted) {
   MountSettings settings;
   if (mounted.point.empty()) return settings;
@@ -103,7 +116,8 @@ MountSettings SettingsOf(const MountedPath& mounted) {
   if (!status) return settings;
   settings.view = ViewNumber(TextIn(*status, "view"));
   std::string options = TextIn(*status, "options");
-  settings.at = TakeCommit(options).value_or("");
+  settings.commit = {TakeCommit(options).value_or(""),
+                     TakeVirtualPrefixes(options).value_or(std::vector<VirtualPrefix>())};
   const std::string separator = TextIn(*status, "separator");
   if (separator.size() == 1) settings.hierarchy.forced_separator = separator[0];
   if (auto links = ParseLinkPolicy(TextIn(*status, "links"))) settings.links = std::move(*links);
@@ -164,8 +178,9 @@ fs::path PathIn(const std::vector<std::string>& words) {
   return whole;
 }
 
-// As written first, then with symbolic links resolved: avoids asking another mount, whose daemon
-// may hang. Only what exists can be resolved, and a missing chunk has no file.
+// Tries the path as the user wrote it before it resolves symbolic links, because resolving may send
+// requests to another mount whose daemon hangs. In addition, only existing paths can be resolved,
+// and a missing chunk has no file.
 std::optional<MountedPath> MountOf(const fs::path& path) {
   std::error_code error;
   auto mounted = FindMountedPath(fs::absolute(path, error).lexically_normal().string());
@@ -176,9 +191,9 @@ std::optional<MountedPath> MountOf(const fs::path& path) {
 
 Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted) {
   const MountSettings settings = SettingsOf(mounted);
-  auto target = Open(Source(mounted.store), settings.links, settings.at, settings.hierarchy);
+  auto target = Open(Source(mounted.store), settings.links, settings.commit, settings.hierarchy);
   if (!target) return Fail(target);
-  // One view may be mounted at the root: then the first name is a node's.
+  // If a single view is mounted at the root, the first name is that of a node instead of a view.
   std::vector<std::string> names;
   for (const fs::path& part : fs::path(mounted.relative)) names.push_back(part.string());
   std::optional<size_t> view;
@@ -221,6 +236,7 @@ Result<std::string> TakeCommit(std::string& options) {
       options.erase(begin > 0 ? begin - 1 : 0,
                     word.size() + (options.size() > word.size() ? 1 : 0));
       const std::string at = word.substr(kName.size());
+      if (at == kAllOfIcechunk) return at;
       if (const auto parsed = ParseIcechunkAt(at); !parsed) return Fail(parsed);
       return at;
     }
@@ -229,33 +245,63 @@ Result<std::string> TakeCommit(std::string& options) {
   return std::string();
 }
 
-void SetCommit(std::string at) { CommitToRead() = std::move(at); }
+Result<std::vector<VirtualPrefix>> TakeVirtualPrefixes(std::string& options) {
+  constexpr std::string_view kName = "virtual=";
+  std::vector<VirtualPrefix> prefixes;
+  std::string others;
+  for (const std::string& word : SplitOptions(options)) {
+    if (!word.starts_with(kName)) {
+      others += (others.empty() ? "" : ",") + EscapeOption(word);
+      continue;
+    }
+    const auto added = AddVirtualPrefix(std::string_view(word).substr(kName.size()), prefixes);
+    if (!added) return Fail(added);
+  }
+  options = std::move(others);
+  return prefixes;
+}
 
-Result<void> ConnectTo(const Source& store, const RemoteOptions& options) {
-  if (!store.needs_fetcher()) return {};
-  const auto source = store.Remote(options);
+void SetCommit(std::string at, std::vector<VirtualPrefix> prefixes) {
+  TheCommit() = {std::move(at), std::move(prefixes)};
+}
+
+namespace {
+
+Result<void> Connect(const Source& store, const RemoteOptions& options,
+                     const std::vector<VirtualPrefix>& prefixes) {
+  const auto source = store.Fetched(options, prefixes);
   if (!source) return Fail(source);
+  if (!*source) return {};
   if (auto prepared = PrepareCacheFolder(options.disk_cache); !prepared) return prepared;
   auto channel = FetchChannel::Make();
   if (!channel) return Fail(channel);
-  auto process = FetcherProcess::Start(*source, *channel);
+  auto process = FetcherProcess::Start(**source, *channel);
   if (!process) return Fail(process);
   ForgetSecrets();
   TheConnection().emplace(Connection{options, *std::move(channel), *std::move(process)});
   return {};
 }
 
-Result<void> ConnectToStoreOfMount(const std::vector<std::string>& words) {
+}  // namespace
+
+Result<void> ConnectTo(const Source& store, const RemoteOptions& options) {
+  return Connect(store, options, TheCommit().prefixes);
+}
+
+Result<void> ConnectToStoreOf(const std::vector<std::string>& words, const RemoteOptions& given) {
   const auto mounted = MountOf(PathIn(words));
-  if (!mounted) return {};
+  if (!mounted) return ConnectTo(Source(words.front()), given);
   const Source store(mounted->store);
-  if (!store.needs_fetcher()) return {};
-  if (mounted->point.empty()) return ConnectTo(store, {});
+  if (mounted->point.empty()) return Connect(store, {}, {});
   const auto status = ReadMountStatus(mounted->point);
+  if (!status && !store.needs_fetcher()) return {};
   if (!status) return Fail(status);
-  const auto options = ParseRemoteOptions(TextIn(*status, "options"), /*may_have_others=*/true);
+  std::string text = TextIn(*status, "options");
+  const auto options = ParseRemoteOptions(text, /*may_have_others=*/true);
   if (!options) return Fail(options);
-  return ConnectTo(store, *options);
+  const auto prefixes = TakeVirtualPrefixes(text);
+  if (!prefixes) return Fail(prefixes);
+  return Connect(store, *options, *prefixes);
 }
 
 std::string TargetNode::ZipFile() const {
@@ -288,14 +334,16 @@ Result<TargetNode> FindIn(Result<TargetNode> target, const std::string& key,
                           const std::string& wanted) {
   if (!target) return target;
   auto node = target->hierarchy->Get(key, kAnyAge);
-  if (!node && node.error().code == ErrorCode::kNotFound) {  // its key is not what anyone typed
+  // Names the path that the user wrote, not the key.
+  if (!node && node.error().code == ErrorCode::kNotFound) {
     if (key.empty()) {
       return Fail(ErrorCode::kNotFound,
-                  "{}: not a Zarr store: no zarr.json, .zgroup or .zarray in it, nor below it",
+                  "{}: not a Zarr store: no zarr.json, .zgroup or .zarray in or below it",
                   target->source.text());
     }
     return Fail(ErrorCode::kNotFound,
-                "{}: no Zarr group or array (zarrctl info STORE lists those of a store)", wanted);
+                "{}: no such Zarr group or array (zarrctl info STORE lists those of a store)",
+                wanted);
   }
   if (!node) return Fail(node);
   target->node = std::move(*node);
@@ -311,7 +359,7 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path,
     std::string address = store;
     while (address.ends_with('/')) address.pop_back();
     const std::string key = ToKey(path);
-    return FindIn(Open(Source(address), LinksToFollow(), CommitToRead(), std::move(options)), key,
+    return FindIn(Open(Source(address), LinksToFollow(), TheCommit(), std::move(options)), key,
                   JoinKey(address, key));
   }
   std::error_code error;
@@ -321,7 +369,7 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path,
     return Fail(FromErrno(error.value()), "{}: {}{}", store, error.message(),
                 error.value() == EACCES ? "; ask as a user who may read it"
                 : error.value() == ENOENT
-                    ? "; is the path spelled right, and what it lies on mounted?"
+                    ? "; check the spelling, and whether its file system is mounted"
                     : "");
   }
   std::string key = ToKey(path);
@@ -336,7 +384,7 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path,
     folder = folder.parent_path();
   }
   if (key.ends_with('/')) key.pop_back();
-  return FindIn(Open(Source(folder.string()), LinksToFollow(), CommitToRead(), std::move(options)),
+  return FindIn(Open(Source(folder.string()), LinksToFollow(), TheCommit(), std::move(options)),
                 key, wanted.string());
 }
 
@@ -360,7 +408,7 @@ Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
     return Fail(target);
   }
   if (words.size() == 2 && target->node->group() != nullptr) {
-    // STORE ARRAY, without a chunk.
+    // Perhaps the words are STORE ARRAY, without a chunk.
     auto array = FindNode(store, name);
     if (array && array->node->group() == nullptr) return ChunkOf(*std::move(array), "");
   }

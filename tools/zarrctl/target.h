@@ -1,4 +1,4 @@
-// From the words of a command line to a node of a store, or to one of its chunks.
+// Finds the node of a store, or the chunk of an array, to which the words of a command line refer.
 #pragma once
 
 #include <cstdint>
@@ -10,74 +10,85 @@
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/icechunk/virtual_prefix.h"
 #include "zarrcore/local/link_policy.h"
 #include "zarrcore/net/remote_source.h"
 #include "zarrcore/open/source.h"
 
 namespace zarrfs::ctl {
 
-/// Which symbolic links of stores to follow. Call before any store is opened; by default, the links
-/// that a mount by the same user follows without options.
+/// Sets which symbolic links of stores are followed. Call before any store is opened. By default,
+/// these are the links that a mount by the same user follows without options.
 void SetLinksToFollow(LinkPolicy policy);
 
-/// Removes `at=COMMIT` from a list of options as after -o: the commit of an Icechunk repository to
-/// read (SourceAccess::at); "" if absent. kInvalidArgument if it is not a commit.
+/// Removes `at=COMMIT` from a list of options in the syntax of -o, and returns the commit of an
+/// Icechunk repository to read (SourceAccess::at); "" if it is absent. kInvalidArgument if it is
+/// not a commit.
 [[nodiscard]] Result<std::string> TakeCommit(std::string& options);
 
-/// Sets the commit for all stores named from now on.
-void SetCommit(std::string at);
+/// Removes each `virtual=PREFIX` likewise, and returns the locations from which virtual chunks of
+/// the repository may be read.
+[[nodiscard]] Result<std::vector<VirtualPrefix>> TakeVirtualPrefixes(std::string& options);
 
-/// Starts the fetch process for `store` if that is in a bucket or on a web server. Call before this
-/// process is confined and has threads. kInvalidArgument for a wrong address.
+/// Sets the commit, and the locations of its virtual chunks, for all stores that are opened
+/// afterwards.
+void SetCommit(std::string at, std::vector<VirtualPrefix> prefixes);
+
+/// Starts the fetch process if `store` is in a bucket or on a web server, or if its virtual chunks
+/// may be (SetCommit). Call before this process is confined and has threads.
+/// kInvalidArgument for a wrong address.
 [[nodiscard]] Result<void> ConnectTo(const Source& store, const RemoteOptions& options);
 
-/// Likewise for the store of the mount that contains the path in `words` (of FindChunk()), with the
-/// options of the mount.
-[[nodiscard]] Result<void> ConnectToStoreOfMount(const std::vector<std::string>& words);
+/// Starts the fetch process for the store of the chunk that `words` name (see FindChunk()), which
+/// begin with a path. If a mount contains the path, the options are those of the mount. Call before
+/// this process is confined and has threads.
+[[nodiscard]] Result<void> ConnectToStoreOf(const std::vector<std::string>& words,
+                                            const RemoteOptions& options);
 
-/// An open store, and one node of it.
+/// An open store, and one of its nodes.
 struct TargetNode {
-  Source source;  // absolute, links resolved
+  Source source;  // absolute, with symbolic links resolved
   std::unique_ptr<Hierarchy> hierarchy;
   NodePtr node;
 
-  /// Absolute path of the zip file that is the store; "" if it is a folder.
+  /// The absolute path of the zip file that is the store; "" if the store is a folder.
   [[nodiscard]] std::string ZipFile() const;
-  /// Absolute path of an object.
+  /// Absolute path of a stored object.
   [[nodiscard]] std::string FileOf(std::string_view key) const;
-  /// Why the node has no chunks to look at, if node->chunks is null: it is a group, or broken.
+  /// The reason why node->chunks is null: the node is a group, or is damaged.
   [[nodiscard]] Error WhyNoChunks() const;
 };
 
-/// Opens the store that contains `store` (the topmost of nested groups, because the groups above
-/// decide how a view names chunks) and finds the node `path` below `store`.
+/// Opens the store that contains `store`, and finds the node `path` below `store`. If groups are
+/// nested, opens the topmost, because the parents of a node affect how a view names its chunks.
 [[nodiscard]] Result<TargetNode> FindNode(const std::string& store, const std::string& path,
                                           HierarchyOptions options = {});
 
-/// A chunk of an array, whether or not the store holds it.
+/// A chunk of an array, stored or not.
 struct TargetChunk {
-  TargetNode array;                 // node->chunks is never null
-  std::vector<uint64_t> at;         // coordinates in layout().inner_grid
-  std::string file = {};            // the path below a mount that names it, absolute; else ""
-  std::optional<size_t> view = {};  // the view that this path goes through, if that is known
+  TargetNode array;          // its node always has chunks
+  std::vector<uint64_t> at;  // the coordinates in layout().inner_grid
+  // The absolute path below a mount by which the user named the chunk; otherwise "".
+  std::string file = {};
+  std::optional<size_t> view = {};  // the view in that path, if it is known
 
   [[nodiscard]] const ChunkSource& source() const { return *array.node->chunks; }
   [[nodiscard]] InnerIndex inner() const {
     return InnerIndex{source().layout().inner_grid.Linear(at)};
   }
-  /// "0.3.1".
+  /// The name of the chunk, such as "0.3.1".
   [[nodiscard]] std::string name() const { return ChunkNaming{}.Path(at); }
-  /// Absolute path of the stored object that would hold the chunk.
+  /// Absolute path of the stored object that contains the chunk, if it is stored.
   [[nodiscard]] std::string ObjectFile() const {
     return array.FileOf(source().ObjectKey(source().OuterOf(inner())));
   }
-  /// The error for a chunk that the store does not hold.
+  /// The error for a chunk that is not stored.
   [[nodiscard]] Error NotStored() const;
 };
 
-/// `words`: ARRAY CHUNK; STORE PATH CHUNK; or, in one or more parts, the path of a chunk file below
-/// a mount, even if it does not exist. A CHUNK is "0.3.1", "0/3/1", "c.0.3.1" or "c/0/3/1"; for an
-/// array without dimensions "0", "c" or "".
+/// Finds the chunk to which `words` refer: ARRAY CHUNK, or STORE PATH CHUNK, or, in one or more
+/// words, the path of a chunk file below a mount, even if the file does not exist. A CHUNK is
+/// "0.3.1", "0/3/1", "c.0.3.1" or "c/0/3/1"; for an array without dimensions "0", "c" or "".
 [[nodiscard]] Result<TargetChunk> FindChunk(const std::vector<std::string>& words);
 
 }  // namespace zarrfs::ctl

@@ -1,14 +1,12 @@
-// One thread walks the hierarchy and the folders of stored objects and fills a short queue; the
-// others take one object each, follow every entry of its indexes and decode every chunk. Memory is
-// bounded by the queue, the index cache and one chunk per thread, regardless of the size of the
-// store.
+// `zarrctl verify`. One thread walks the hierarchy and the folders of stored objects, and fills a
+// short queue. The other threads take one object at a time, check every entry of its indexes, and
+// decode every chunk. Memory is limited to the queue, the index cache and one chunk per thread,
+// regardless of the size of the store.
 #include <algorithm>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +22,7 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/verify_report.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/hierarchy/consolidated_nodes.h"
 #include "zarrcore/hierarchy/source_documents.h"
 
@@ -31,34 +30,36 @@ namespace zarrfs::ctl {
 namespace {
 
 constexpr size_t kQueuedPerThread = 8;
-constexpr int kMaxDepth = 64;  // of folders in which files are counted that are no part of any node
+// The maximum depth of folders that belong to no node, in which files are counted.
+constexpr int kMaxDepth = 64;
 
-// A queue between threads that holds a limited number of elements. Any number of producers and
-// consumers.
+// A bounded queue between threads, for any number of producers and consumers.
 template <typename T>
 class BoundedQueue {
  public:
   explicit BoundedQueue(size_t limit) : limit_(limit) {}
 
-  // Waits for room.
+  // Adds an element. Waits until the queue has room.
   void Push(T element) {
-    std::unique_lock lock(mutex_);
-    has_room_.wait(lock, [this] { return elements_.size() < limit_; });
+    MutexLock lock(mutex_);
+    has_room_.wait(lock, [this]() REQUIRES(mutex_) { return elements_.size() < limit_; });
     elements_.push_back(std::move(element));
     has_elements_.notify_one();
   }
 
-  // After the last Push().
+  // Closes the queue. Call after the last Push().
   void Close() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_closed_ = true;
     has_elements_.notify_all();
   }
 
-  // Waits for an element; nullopt once the queue is closed and empty.
+  // Removes and returns an element. Waits until the queue has one. nullopt once the queue is closed
+  // and empty.
   std::optional<T> Pop() {
-    std::unique_lock lock(mutex_);
-    has_elements_.wait(lock, [this] { return is_closed_ || !elements_.empty(); });
+    MutexLock lock(mutex_);
+    has_elements_.wait(lock,
+                       [this]() REQUIRES(mutex_) { return is_closed_ || !elements_.empty(); });
     if (elements_.empty()) return std::nullopt;
     T element = std::move(elements_.front());
     elements_.pop_front();
@@ -68,15 +69,15 @@ class BoundedQueue {
 
  private:
   const size_t limit_;
-  std::mutex mutex_;
-  std::condition_variable has_room_;
-  std::condition_variable has_elements_;
-  std::deque<T> elements_;
-  bool is_closed_ = false;
+  Mutex mutex_;
+  CondVar has_room_;
+  CondVar has_elements_;
+  std::deque<T> elements_ GUARDED_BY(mutex_);
+  bool is_closed_ GUARDED_BY(mutex_) = false;
 };
 
 struct Task {
-  std::shared_ptr<const ObjectCheck> check;  // of the array
+  std::shared_ptr<const ObjectCheck> check;  // checks the objects of the array
   OuterIndex outer{};
 };
 
@@ -114,7 +115,7 @@ class Verification {
     for (unsigned i = 0; i < jobs_; ++i) {
       threads.emplace_back([&] {
         while (auto task = queue.Pop()) {
-          // Drain the queue after a stop too: the walk may be waiting for room.
+          // Drains the queue after a stop, because the walk may be waiting for room.
           if (StopRequested()) continue;
           task->check->Check(task->outer, report_);
           progress_.AddDone();
@@ -142,8 +143,8 @@ class Verification {
     for (std::thread& thread : threads) thread.join();
   }
 
-  // Calls `visit` for each array whose chunks can be found. Reports everything else only while
-  // checking.
+  // Calls `visit` for each array whose chunks can be found. Reports other findings only if
+  // is_checking_.
   void Walk(const NodePtr& node, const std::function<void(const NodePtr&)>& visit) {
     if (StopRequested()) return;
     if (const Error* error = node->unusable()) {
@@ -190,12 +191,12 @@ class Verification {
     CompareWithConsolidated(*node);
   }
 
-  // Looks for entries in the folder of a node that do not belong to it: nodes below an array, which
-  // it returns, and files. `known`: names of the children of a group.
+  // Finds entries in a node's folder that do not belong to the node. Reports files, and returns the
+  // nodes below an array. `known`: the names of the children of a group.
   std::vector<NodePtr> LookBeside(const Node& node, const std::set<std::string>& known) {
     std::vector<NodePtr> below;
     const auto& store = target_.hierarchy->store();
-    // If it cannot be listed, the search for its contents reports that.
+    // If the folder cannot be listed, the walk over the node's contents reports the error.
     auto stream = store.OpenFolder(node.path);
     while (stream && !StopRequested()) {
       const auto entries = (*stream)->Next(1024);
@@ -217,7 +218,7 @@ class Verification {
     return below;
   }
 
-  // The node of this name below an array, with a note; null if there is none.
+  // The node with this name below an array; adds a note to the report. Null if no such node exists.
   NodePtr NodeBelowArray(const Node& node, const std::string& name) {
     if (node.array() == nullptr) return nullptr;
     const std::string path = JoinKey(node.path, name);
@@ -225,10 +226,9 @@ class Verification {
     if (!has_node || !*has_node) return nullptr;
     auto found = target_.hierarchy->Get(path, kAnyAge);
     if (is_checking_) {
-      report_.AddNote(path, found
-                                ? "lies below an array: it is not listed, only opened by its path"
-                                : "lies below an array, and its name may be that of a chunk: it is "
-                                  "not shown");
+      report_.AddNote(path, found ? "is below an array: it is not listed, only opened by its path"
+                                  : "is below an array, and its name may be that of a chunk: it is "
+                                    "not shown");
     }
     return found ? *found : nullptr;
   }
@@ -243,7 +243,7 @@ class Verification {
     }
   }
 
-  // Reports nodes that consolidated metadata name but that do not exist.
+  // Reports nodes that consolidated metadata name although they do not exist.
   void CompareWithConsolidated(const Node& group) {
     const bool has_them =
         group.has_zmetadata() ||
@@ -262,8 +262,8 @@ class Verification {
     if (missing.empty()) return;
     report_.AddNote(
         (*nodes)->document,
-        fmt::format("names {} that {} not there, as {}", CountText(missing.size(), "node"),
-                    missing.size() == 1 ? "is" : "are", *missing.begin()));
+        fmt::format("names {} that {} not exist, for example {}", CountText(missing.size(), "node"),
+                    missing.size() == 1 ? "does" : "do", *missing.begin()));
   }
 
   static bool IsDocumentName(std::string_view name) {
@@ -275,7 +275,7 @@ class Verification {
   Progress progress_{"object"};
   VerifyReport report_;
   unsigned jobs_;
-  bool is_checking_ = false;  // else only counting what there is to check
+  bool is_checking_ = false;  // false while the walk only counts the work
 };
 
 }  // namespace

@@ -9,7 +9,8 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr size_t kMaxListed = 100'000;  // of each kind in a JSON document
+// The maximum number of entries of each kind in a JSON document.
+constexpr size_t kMaxListed = 100'000;
 
 }  // namespace
 
@@ -27,7 +28,7 @@ void VerifyReport::AddProblem(const std::string& key, const Error& error) {
 }
 
 void VerifyReport::Add(const std::string& key, const Reason& reason, const AffectedChunks& chunks) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Tally& tally = reason.is_unread ? unread_ : damage_;
   tally.count += 1 + chunks.others;
   if (json_) {
@@ -58,7 +59,7 @@ void VerifyReport::Add(const std::string& key, const Reason& reason, const Affec
 
 void VerifyReport::AddUnchecked(const std::string& path, std::string_view what,
                                 const std::string& reason) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++unchecked_count_;
   if (json_) {
     unchecked_.push_back({{"path", path}, {"what", what}, {"reason", reason}});
@@ -70,7 +71,7 @@ void VerifyReport::AddUnchecked(const std::string& path, std::string_view what,
 }
 
 void VerifyReport::AddNote(const std::string& key, const std::string& note) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (json_) {
     if (notes_.size() < kMaxListed) notes_.push_back({{"key", key}, {"note", note}});
     return;
@@ -80,12 +81,12 @@ void VerifyReport::AddNote(const std::string& key, const std::string& note) {
 }
 
 void VerifyReport::AddStray(const std::string& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stray_count_++ == 0) first_stray_ = key;
 }
 
 void VerifyReport::Summarise(const std::string& store, bool stopped) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (json_) return SummariseJson(store, !stopped && unread_.count == 0);
   std::string line = fmt::format(
       "{}{}, {}, {}, {} decoded: {}", stopped ? "stopped early: " : "",
@@ -94,16 +95,15 @@ void VerifyReport::Summarise(const std::string& store, bool stopped) {
       damage_.count == 0 ? Paint("no damage", stopped ? Style::kBold : Style::kGreen)
                          : Paint(fmt::format("{} damaged", damage_.count), Style::kRed));
   if (unchecked_count_ > 0) {
-    line += "; " +
-            Paint(fmt::format("{} not or not fully checked", CountText(unchecked_count_, "array")),
-                  Style::kYellow);
+    line += "; " + Paint(fmt::format("{} not fully checked", CountText(unchecked_count_, "array")),
+                         Style::kYellow);
   }
   if (unread_.count > 0) {
     line +=
         "; " + Paint(fmt::format("{} could not be read or checked", unread_.count), Style::kRed);
   }
   if (!stopped && damage_.count == 0 && unread_.count + unchecked_count_ > 0) {
-    line += "; the lines above say why; those parts may be damaged too";
+    line += "; the lines above say why; those parts may also be damaged";
   }
   Print("{}\n", line);
   if (stray_count_ > 0) {
@@ -137,7 +137,7 @@ void VerifyReport::SummariseJson(const std::string& store, bool complete) const 
 }
 
 int VerifyReport::ExitCode() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (damage_.count > 0) return kExitWrong;
   if (unread_.count > 0) return kExitSystem;
   return unchecked_count_ > 0 ? kExitUnchecked : kExitOk;

@@ -11,7 +11,7 @@
 namespace zarrfs::ctl {
 namespace {
 
-// Where the store has a chunk, as shown in a file of a view, which may omit a checksum.
+// The byte range of a chunk in the store, without the checksums that the view omits.
 Result<ByteRange> RangeOf(const TargetChunk& target, const ChunkLocation& location) {
   const auto whole = ByteRange::At(location.offset, location.length);
   if (!target.view || !target.array.node->views[*target.view].array) return whole;
@@ -26,10 +26,10 @@ Result<ByteRange> RangeOf(const TargetChunk& target, const ChunkLocation& locati
 
 // Where programs without Zarr support find a stored object.
 struct ObjectPlace {
-  std::string file;         // absolute path of the object, or of the zip file that holds it
-  std::string member = {};  // the object's name in that; "": it is a file itself
-  uint64_t begin = 0;       // of its bytes in the file
-  /// Why ranges count from the start of the decoded object; "": from that of the file.
+  std::string file;         // the absolute path of the object, or of the zip file that contains it
+  std::string member = {};  // the object's name in the zip file; "" if the object is a file
+  uint64_t begin = 0;       // the offset of the object's bytes in the file
+  /// Why ranges are relative to the decoded object; "" if they are relative to the file.
   std::string decoded = {};
 };
 
@@ -64,7 +64,7 @@ Result<ObjectPlace> PlaceOf(const TargetChunk& target) {
   return place;
 }
 
-// `range`: in place.file; nullopt if the chunk is not stored.
+// `range`: relative to the beginning of place.file; nullopt if the chunk is not stored.
 void PrintJson(const TargetChunk& target, const ObjectPlace& place,
                const std::optional<ByteRange>& range, const std::optional<ViewFile>& in_view) {
   Json json = {{"array", target.array.FileOf(target.array.node->path)},

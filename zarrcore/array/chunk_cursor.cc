@@ -23,12 +23,12 @@ ChunkCursor::ChunkCursor(const ChunkSource& source, OuterIndex outer, const Curs
     limit_[d] =
         std::min(begin_[d] + layout.InnerCount(d, outer_at[d]), layout.inner_grid.counts()[d]);
   }
-  // The slots whose coordinates begin with the prefix are contiguous: [first, first + run).
+  // The chunks whose coordinates begin with the prefix have contiguous slots: [first, first + run).
   uint64_t first = 0;
   uint64_t run = layout.inner_per_outer_count;
   for (size_t d = 0; d < options.prefix.size(); ++d) {
     const auto [in_outer, local] = layout.PlaceOf(d, options.prefix[d]);
-    if (in_outer != outer_at[d]) return;  // none
+    if (in_outer != outer_at[d]) return;  // no chunk of the object has the prefix
     run /= layout.inner_per_outer[d];
     first += local * run;
   }
@@ -41,7 +41,7 @@ bool ChunkCursor::Open(bool may_read) {
   validity_ = validity;
   shard_ = std::move(shard);
   if (*shard_) return true;
-  next_.location = Fail(*shard_);  // for each chunk
+  next_.location = Fail(*shard_);  // the error applies to every chunk of the object
   const ErrorCode code = shard_->error().code;
   if (IsTemporary(code)) status_ = Fail(*shard_);
   return code == ErrorCode::kNotFound ? options_.include_missing : status_.has_value();

@@ -4,8 +4,8 @@
 //   while (const ListedChunk* next = cursor.Next()) Show(next->chunk, next->location);
 //   if (!cursor.status()) return Fail(cursor.status());
 //
-// Holds one chunk and the open shard, regardless of the shard's size. For one thread. If the shard
-// is replaced in the meantime it is reopened, and the cursor continues in the new version.
+// Holds one chunk and the open shard, regardless of the shard's size. Not thread-safe. If the shard
+// is replaced in the meantime, the cursor reopens it and continues in the new version.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ namespace zarrfs {
 struct ListedChunk {
   Slot slot{};
   InnerIndex chunk{};
-  /// Or why it cannot be used; kNotFound for a missing chunk.
+  /// The location of the chunk, or the reason why it cannot be used; kNotFound for a missing chunk.
   Result<ChunkLocation> location;
 };
 
 struct CursorOptions {
-  std::span<const uint64_t> prefix = {};  // only chunks whose coordinates begin with this
+  std::span<const uint64_t> prefix = {};  // visits only chunks whose coordinates begin with this
   Slot from{};                            // the first slot to visit
   Age max_age = kAnyAge;
-  bool include_missing = false;  // otherwise only chunks that are present or damaged
+  bool include_missing = false;  // otherwise, visits only chunks that are present or damaged
   Sizes sizes = Sizes::kChecked;
 };
 
@@ -37,36 +37,38 @@ class ChunkCursor {
   /// `source` must outlive this object.
   ChunkCursor(const ChunkSource& source, OuterIndex outer, const CursorOptions& options = {});
 
-  /// The next chunk, valid until the next call; null at the end, or if status() fails. All chunks
-  /// count as present in a shard that is damaged or that the store refuses to read; they are
-  /// missing in an object that does not exist.
+  /// The next chunk, valid until the next call. Null at the end, or if status() fails. If a shard
+  /// is damaged or the store refuses to read it, all its chunks are returned with the error. If the
+  /// object does not exist, all its chunks are missing.
   [[nodiscard]] const ListedChunk* Next();
 
-  /// Fails only if the store cannot answer now (it would block, timed out, no descriptors left).
+  /// Fails only if the store cannot answer now: it would block, timed out, or ran out of
+  /// descriptors.
   [[nodiscard]] const Result<void>& status() const { return status_; }
 
-  /// Whether the stored object was opened: false if no slots remained.
+  /// True if the stored object was opened. False if no slots remained to be listed.
   [[nodiscard]] bool is_open() const { return shard_.has_value(); }
   /// The validity of everything read so far; unknown until is_open().
   [[nodiscard]] Validity validity() const { return validity_; }
 
  private:
-  // Opens the object; false if the iteration ends there.
+  // Opens the stored object. False if the iteration ends there.
   bool Open(bool may_read);
   void MoveTo(uint64_t slot);
-  // Slots to skip because the chunk at slot_ lies outside the array or the object; else 0.
+  // Number of slots to skip because the chunk at slot_ is outside the array or the stored object;
+  // otherwise 0.
   [[nodiscard]] uint64_t SlotsOutside() const;
-  // Finds the chunk at slot_. False if it must be skipped.
+  // Finds the chunk at slot_. False if the chunk must be skipped.
   bool Find();
 
   const ChunkSource& source_;
   const OuterIndex outer_;
-  const CursorOptions options_;  // without its prefix
-  ChunkCoordinates begin_{};     // of the object, in innermost chunks
-  ChunkCoordinates limit_{};     // the end of the object, or of the array
+  const CursorOptions options_;  // the `prefix` member is not used
+  ChunkCoordinates begin_{};     // the first innermost chunk of the object
+  ChunkCoordinates limit_{};     // the end of the object or of the array, whichever comes first
   uint64_t slot_ = 0;
   uint64_t end_ = 0;
-  uint64_t step_ = 0;  // from slot_ to the next slot to visit
+  uint64_t step_ = 0;  // the distance from slot_ to the next slot to visit
   ChunkCoordinates local_{};
   ChunkCoordinates global_{};
   std::optional<Result<OpenShardPtr>> shard_;  // nullopt: not opened yet

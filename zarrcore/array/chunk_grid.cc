@@ -3,21 +3,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "zarrcore/base/checked.h"
+#include "zarrcore/base/number_text.h"
 
 namespace zarrfs {
 
 std::optional<uint64_t> ParseCoordinate(std::string_view text, uint64_t count) {
   if (text.empty() || (text.size() > 1 && text[0] == '0')) return std::nullopt;
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value >= count) {
-    return std::nullopt;
-  }
-  return value;
+  const auto value = NumberFrom<uint64_t>(text);
+  return value && *value < count ? value : std::nullopt;
 }
 
 Result<ChunkGrid> ChunkGrid::Make(std::span<const uint64_t> shape,

@@ -15,26 +15,28 @@
 
 namespace zarrfs {
 
-/// Coordinates of a chunk; only the first rank() entries are meaningful.
+/// Coordinates of a chunk. Only the first rank() entries are meaningful.
 using ChunkCoordinates = std::array<uint64_t, kMaxRank>;
 
-/// Arrays with more chunks are not shown: chunk indexes are part of node ids.
+/// Maximum number of chunks of an array. An array with more is hidden, because node ids contain
+/// chunk numbers and have a limited size.
 inline constexpr uint64_t kMaxChunksPerArray = uint64_t{1} << 40;
 
-/// Parses a coordinate below `count` in the only spelling that names a chunk (no sign, no leading
-/// zero).
+/// Parses a coordinate below `count`. nullopt for any other string, including a sign or leading
+/// zeros, because chunk names have none.
 [[nodiscard]] std::optional<uint64_t> ParseCoordinate(std::string_view text, uint64_t count);
 
-// The numbers that identify chunks. All are row-major positions in some grid; a type for each
-// prevents mix-ups. OuterIndex{n} makes one, ToNumber() converts back.
+// The numbers of chunks. All are row-major positions in a grid; separate types prevent mix-ups.
+// OuterIndex{n} makes a number, ToNumber() converts it back.
 
-/// A stored object, in ArrayLayout::outer_grid.
+/// The number of a stored object, in ArrayLayout::outer_grid.
 enum class OuterIndex : uint64_t {};
 
-/// An innermost chunk, in ArrayLayout::inner_grid.
+/// The number of an innermost chunk, in ArrayLayout::inner_grid.
 enum class InnerIndex : uint64_t {};
 
-/// An innermost chunk within its stored object: below ArrayLayout::inner_per_outer_count.
+/// The number of an innermost chunk within its stored object, below
+/// ArrayLayout::inner_per_outer_count.
 enum class Slot : uint64_t {};
 
 template <typename Index>
@@ -43,16 +45,18 @@ requires std::is_enum_v<Index>
 
 class ChunkGrid {
  public:
-  /// ceil(shape / chunk_shape) chunks along each axis. kUnsupported beyond kMaxChunksPerArray.
+  /// A grid of ceil(shape / chunk_shape) chunks along each axis. kUnsupported for more than
+  /// kMaxChunksPerArray chunks.
   [[nodiscard]] static Result<ChunkGrid> Make(std::span<const uint64_t> shape,
                                               std::span<const uint64_t> chunk_shape);
-  /// A grid with these numbers of chunks along the axes.
+  /// A grid with the given numbers of chunks along the axes. kUnsupported for more than
+  /// kMaxChunksPerArray chunks.
   [[nodiscard]] static Result<ChunkGrid> OfCounts(std::vector<uint64_t> counts);
 
   [[nodiscard]] size_t rank() const { return counts_.size(); }
-  /// Chunks along each dimension.
+  /// The number of chunks along each axis.
   [[nodiscard]] const std::vector<uint64_t>& counts() const { return counts_; }
-  /// The number of chunks; 1 for rank 0, 0 if any dimension is empty.
+  /// The number of chunks: 1 for rank 0, and 0 if any dimension is empty.
   [[nodiscard]] uint64_t size() const { return size_; }
 
   [[nodiscard]] uint64_t Linear(std::span<const uint64_t> coordinates) const {
@@ -60,7 +64,7 @@ class ChunkGrid {
     for (size_t d = 0; d < counts_.size(); ++d) linear = linear * counts_[d] + coordinates[d];
     return linear;
   }
-  /// `linear` < size().
+  /// Converts a linear index, which must be below size(), to coordinates.
   void Coordinates(uint64_t linear, ChunkCoordinates& out) const {
     for (size_t d = counts_.size(); d-- > 0;) {
       out[d] = linear % counts_[d];

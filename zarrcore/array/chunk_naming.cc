@@ -33,7 +33,7 @@ bool ChunkNaming::ParsePath(std::span<const uint64_t> counts, std::string_view p
 bool ChunkNaming::Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,
                         ChunkCoordinates& at, size_t& level) const {
   const size_t rank = counts.size();
-  // The last component of a chunk's path has the suffix.
+  // Only the last component of a chunk's path has the suffix.
   const bool is_leaf = rank == 0 || !nested() || (level + 1 == rank && !(in_array && prefix_c));
   if (is_leaf && !suffix.empty()) {
     if (!name.ends_with(suffix)) return false;

@@ -1,6 +1,6 @@
-// ChunkNaming: the names of chunks, as keys in a store and as files in a view (core specification,
-// "Chunk key encoding"): "c/0/3/1", "c.0.3.1", "0/3/1" or "0.3.1"; in a store optionally with a
-// suffix: "c/0/3/1.tiff".
+// ChunkNaming: the names of chunks, as keys in a store and as files in a view: "c/0/3/1",
+// "c.0.3.1", "0/3/1" or "0.3.1". In a store they may also have a suffix: "c/0/3/1.tiff". See core
+// specification, "Chunk key encoding".
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,21 @@ struct ChunkNaming {
     return {encoding.kind == ChunkKeyEncoding::Kind::kDefault, encoding.separator, encoding.suffix};
   }
 
-  /// True if chunks lie in folders of their own.
+  /// True if the names of chunks contain folders.
   [[nodiscard]] bool nested() const { return separator == '/'; }
 
   /// The path of a chunk below the array's folder.
   [[nodiscard]] std::string Path(std::span<const uint64_t> coordinates) const;
 
-  /// The folder, below the array's, that contains all chunks: "c" or "".
+  /// The folder, relative to the array's, that contains all chunks: "c" or "".
   [[nodiscard]] std::string_view Folder(size_t rank) const {
     return nested() && prefix_c && rank > 0 ? "c" : "";
   }
 
-  // The inverse. `counts`: chunks along each axis. False if the name does not belong to a chunk.
+  // The functions below parse names of chunks. `counts`: the number of chunks along each axis. They
+  // return false if the name does not belong to a chunk.
 
-  /// A whole path below the array's folder.
+  /// Parses a whole path, relative to the array's folder.
   [[nodiscard]] bool ParsePath(std::span<const uint64_t> counts, std::string_view path,
                                ChunkCoordinates& at) const;
 
@@ -45,8 +46,8 @@ struct ChunkNaming {
   [[nodiscard]] bool ParsePrefix(std::span<const uint64_t> counts, std::string_view path,
                                  ChunkCoordinates& at, size_t& level) const;
 
-  /// Parses one name in the array's folder (`in_array`), or in that of the chunks whose first
-  /// `level` coordinates are those in `at`. Adds the coordinates of the name to `at` and `level`.
+  /// Parses one name in the array's folder (`in_array`), or in the folder of the chunks whose first
+  /// `level` coordinates are in `at`. Adds the coordinates of the name to `at` and `level`.
   [[nodiscard]] bool Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,
                            ChunkCoordinates& at, size_t& level) const;
 };

@@ -38,8 +38,7 @@ Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Sto
   return source;
 }
 
-// --- Numbers and keys
-// ------------------------------------------------------------------------------
+// --- Numbers and keys ---
 
 ChunkSource::Position ChunkSource::Split(InnerIndex chunk) const {
   const size_t rank = layout_.inner_grid.rank();
@@ -96,14 +95,14 @@ std::optional<size_t> ChunkSource::PrefixOfKey(std::string_view key, ChunkCoordi
 
 Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const {
   Error named{error.code, fmt::format("{}: {}", ObjectKey(outer), error.message)};
-  // An object that was only stat'ed is evicted again, with the note that it was reported.
+  // The cache does not keep an object that was only stat'ed, so the mark that the problem was
+  // reported would be lost. The problem is reported when the object is opened.
   const bool is_kept = shard.object != nullptr;
   if (report_ && is_kept && !shard.reported.exchange(true)) report_(named);
   return named;
 }
 
-// --- Locating
-// --------------------------------------------------------------------------------------
+// --- Locating ---
 
 ShardCache::Answer ChunkSource::Open(OuterIndex outer, Age max_age, bool may_read) const {
   // In a slow store, reading now saves a second request.
@@ -140,7 +139,7 @@ Result<ChunkLocation> ChunkSource::PlainChunk(OuterIndex outer, OpenShardPtr sha
   const uint64_t size = shard->size;
   std::string damage;
   if (raw_chunk_size_ && size != *raw_chunk_size_) {
-    damage = fmt::format("the chunk has {} bytes, {} expected", size, *raw_chunk_size_);
+    damage = fmt::format("the chunk has {} bytes, expected {}", size, *raw_chunk_size_);
   } else if (size == 0) {
     damage = "the chunk has no bytes";
   }
@@ -160,7 +159,8 @@ Result<ChunkSource::Found> ChunkSource::Find(OuterIndex outer, OpenShardPtr shar
   }
   const size_t rank = local.size();
   ChunkCoordinates rest{};
-  ChunkCoordinates below{};  // innermost chunks along each axis in a chunk of the current level
+  // The number of innermost chunks along each axis in a chunk of the current level.
+  ChunkCoordinates below{};
   std::ranges::copy(local, rest.begin());
   std::ranges::copy(layout_.inner_per_outer, below.begin());
   uint64_t linear = ToNumber(outer);
@@ -185,7 +185,7 @@ Result<ChunkSource::Found> ChunkSource::Find(OuterIndex outer, OpenShardPtr shar
       const uint64_t length = (*range)->length;
       if (raw_chunk_size_ && length != *raw_chunk_size_) {
         const Error error{ErrorCode::kDamaged,
-                          fmt::format("shard index entry {}: the chunk has {} bytes, {} expected",
+                          fmt::format("shard index entry {}: the chunk has {} bytes, expected {}",
                                       entry, length, *raw_chunk_size_)};
         return tl::unexpected(Damage(outer, *shard, error));
       }
@@ -199,8 +199,7 @@ Result<ChunkSource::Found> ChunkSource::Find(OuterIndex outer, OpenShardPtr shar
   }
 }
 
-// --- Listing
-// ---------------------------------------------------------------------------------------
+// --- Listing ---
 
 Result<StoredObjects> ChunkSource::Objects() const {
   const auto listed = DecideByListing(*store_, folder_, layout_.outer_grid, *naming_);
@@ -236,8 +235,8 @@ Result<std::vector<OuterIndex>> ChunkSource::ListOuter(std::span<const uint64_t>
 
 Result<std::unique_ptr<StoredObjectsCursor>> ChunkSource::OuterCursor(
     std::span<const uint64_t> prefix) const {
-  // While the naming is undecided there are no objects. The first one may appear in an unwatched
-  // folder.
+  // While the naming is undecided, no object is known. The first object may appear in a folder that
+  // is not watched, so the answer is not tied to a watch.
   static const WalkOptions kUnwatched;
   const auto objects = Objects();
   if (!objects) return Fail(objects);
@@ -259,7 +258,7 @@ Result<Valid<bool>> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age 
   });
   if (!walked && IsTemporary(walked.error().code)) return Fail(walked);
   if (!searched) return Fail(searched);
-  // A folder that cannot be read may not be empty.
+  // A folder that cannot be read may contain chunks.
   any.value = any.value || !walked;
   return any;
 }
@@ -273,12 +272,13 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
   Result<void> searched;
   ChunkCoordinates wanted{};
   std::ranges::copy(prefix, wanted.begin());
-  // The first value that an object may have, and the end of its values.
+  // The first value of the coordinate in a stored object, and the end of its values.
   const auto values_in = [&](uint64_t outer) {
     const uint64_t first = layout_.FirstInner(dimension, outer);
     return std::pair(first, std::min(first + layout_.InnerCount(dimension, outer), count));
   };
-  // Looks in `outer` for values not found yet; false once all its values are found.
+  // Searches the stored object `outer` for values not found yet. Returns false once all values that
+  // the object can have are found.
   const auto search = [&](OuterIndex outer) {
     ChunkCoordinates outer_at;
     layout_.outer_grid.Coordinates(ToNumber(outer), outer_at);
@@ -309,7 +309,7 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     if (!searched) return Fail(searched);
     return std::vector<uint64_t>(found.begin(), found.end());
   }
-  // Leaves each folder of shards as soon as it cannot contribute new coordinates.
+  // Leaves each folder of shards as soon as the rest of the folder cannot add new values.
   const auto values = objects->NextCoordinates({fixed.data(), dimension});
   if (!values) return Fail(values);
   for (const uint64_t value : *values) {
@@ -317,7 +317,7 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     const auto walked = objects->Walk({fixed.data(), dimension + 1}, search);
     if (!walked && IsTemporary(walked.error().code)) return Fail(walked);
     if (!searched) return Fail(searched);
-    // A folder that cannot be read may not be empty: list all its possible values.
+    // A folder that cannot be read may contain any chunk, so all its possible values are listed.
     const auto [first, end] = values_in(value);
     for (uint64_t at = first; !walked && at < end; ++at) found.insert(at);
   }

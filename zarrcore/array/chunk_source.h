@@ -1,14 +1,14 @@
 // ChunkSource: the current locations of the innermost chunks of one array.
 //
-// Finds the byte range of a chunk through the shard indexes (all levels of nesting), and lists the
-// chunks that are present by listing existing objects; it never iterates over the grid:
+// Finds the byte range of a chunk through the shard indexes, on all levels of nesting. Lists the
+// existing chunks by listing stored objects; it never iterates over the chunk grid.
 //
-//   StoredObjects   enumerates existing objects
-//   ShardCache      the objects, opened, and their indexes
-//   ChunkCursor     the chunks in one object
-//   ChunkNaming     the names of objects
+//   StoredObjects   lists the stored objects
+//   ShardCache      caches open objects and their indexes
+//   ChunkCursor     iterates over the chunks in one object
+//   ChunkNaming     names of the objects
 //
-// Every member may be called from any thread; no lock is held while the store is asked.
+// Every member may be called from any thread. No lock is held during requests to the store.
 #pragma once
 
 #include <cstdint>
@@ -33,39 +33,40 @@
 
 namespace zarrfs {
 
-/// Called once per problem found in the store, with a message of one line: kDamaged if the object
-/// violates the format, another code if it is merely not shown.
+/// Called once per problem found in the store, with a message of one line. kDamaged if an object
+/// violates the format; another code if a valid object cannot be shown.
 using Report = std::function<void(const Error&)>;
 
 /// A chunk that exists: bytes [offset, offset + length) of shard->object.
 struct ChunkLocation {
-  OpenShardPtr shard;  // innermost
-  uint64_t entry = 0;  // of its index; 0 for a plain chunk
-  OuterIndex outer{};  // the stored object
+  OpenShardPtr shard;  // the innermost shard, or the chunk itself if it is unsharded
+  uint64_t entry = 0;  // the chunk's entry in the shard index; 0 for an unsharded chunk
+  OuterIndex outer{};  // the stored object with the chunk
   uint64_t offset = 0;
   uint64_t length = 0;
 };
 
-/// Where a chunk is, nullopt if the store does not hold it; with its validity.
+/// The location of a chunk, nullopt if the store does not contain it, and the validity of this
+/// answer.
 struct Located {
   std::optional<ChunkLocation> location;
   Validity validity;
 };
 
-/// Whether a stored object that is an unsharded chunk must have a possible chunk size: if not, it
-/// is kDamaged, or (kAny) only reported.
+/// How to treat an unsharded chunk of an impossible size: kDamaged (kChecked), or only a report
+/// (kAny).
 enum class Sizes { kChecked, kAny };
 
 class ChunkSource;
-/// Called with a version of a stored object that is evicted because it was replaced or is racy.
+/// Called with a version of a stored object that was evicted because it was replaced or is racy.
 using OnSuperseded =
     std::function<void(const ChunkSource& source, OuterIndex outer, const OpenShardPtr& old)>;
 
 class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
  public:
-  /// `folder`: key of the array in the store. `before`: source of the same array with another
-  /// extent along axis 0, or null; the new source keeps its id and the cached chunks, whose numbers
-  /// stay the same.
+  /// `folder`: key of the array in the store. `before`: null, or the source of the same array with
+  /// another length of axis 0. In that case, the new source keeps the id and the cached chunks of
+  /// `before`, because its chunk numbers stay the same.
   static Result<std::shared_ptr<ChunkSource>> Make(std::shared_ptr<const Store> store,
                                                    std::string folder,
                                                    const ArrayMetadata& metadata,
@@ -75,102 +76,108 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
 
   [[nodiscard]] const ArrayLayout& layout() const { return layout_; }
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  /// Unique in the process, except that sources made from `before` share its id.
+  /// A number that is unique in the process, except that a source made from `before` shares its id.
   [[nodiscard]] uint64_t id() const { return shards_->id(); }
 
-  /// The stored object that holds an innermost chunk, and the chunk's slot in it.
+  /// The stored object with an innermost chunk, and the chunk's slot in that object.
   [[nodiscard]] OuterIndex OuterOf(InnerIndex chunk) const { return Split(chunk).outer; }
   [[nodiscard]] Slot SlotOf(InnerIndex chunk) const;
 
-  /// Key of a stored object; one of two candidates while the separator of keys is undecided.
+  /// The key of a stored object. While the separator of keys is undecided, one of the two
+  /// candidates.
   [[nodiscard]] std::string ObjectKey(OuterIndex outer) const { return shards_->ObjectKey(outer); }
-  /// Whether the naming of stored objects is known (array/object_naming.h). Until an object is
-  /// found, a listing looks for both names.
+  /// True if the naming of stored objects is known; see array/object_naming.h. Until an object is
+  /// found, a listing looks for names in both forms.
   [[nodiscard]] bool has_decided_naming() const { return naming_->is_decided(); }
-  /// The stored object with this key, or nullopt if it is not one of the array.
+  /// The stored object with this key; nullopt if the key is not one of the array's objects.
   [[nodiscard]] std::optional<OuterIndex> ObjectOfKey(std::string_view key) const;
-  /// The leading coordinates shared by all stored objects below the folder with this key: returns
-  /// their number, and fills `at`. nullopt if the array has no such folder.
+  /// The leading coordinates that all stored objects below the folder with this key have in common.
+  /// Returns their number, and fills `at`. nullopt if the array has no such folder.
   [[nodiscard]] std::optional<size_t> PrefixOfKey(std::string_view key, ChunkCoordinates& at) const;
 
-  /// Wall-clock nanoseconds of the latest known change of an object; 0 for never.
+  /// Wall-clock time of the latest known change of an object, in nanoseconds; 0 if none is known.
   [[nodiscard]] int64_t changed_ns() const { return shards_->changed_ns(); }
-  /// Records a change of an object now.
+  /// Records that an object has changed now.
   void SetChanged() const { shards_->SetChanged(); }
 
-  /// kDamaged, with key and reason, if the stored data about the chunk is invalid: also (unless
-  /// `sizes` says otherwise) a chunk of no bytes, or of another size than all chunks of an
-  /// uncompressed array have. `may_read`: false if only the location is needed, which avoids
-  /// opening an unsharded chunk.
+  /// Finds a chunk. kDamaged, with key and reason, if the index is invalid. With Sizes::kChecked,
+  /// also if the chunk is empty, or if an uncompressed chunk has the wrong size. With `may_read`
+  /// false, an unsharded chunk is not opened, which suffices if only the location is needed.
   [[nodiscard]] Result<Located> Locate(InnerIndex chunk, Age max_age, bool may_read = true,
                                        Sizes sizes = Sizes::kChecked) const;
 
-  /// The chunk in a given version of its stored object (`shard`: the outermost one, not a nested
-  /// one).
+  /// A stored object as of an earlier step of the store; see ShardCache::OpenAsOf().
+  [[nodiscard]] Result<OpenShardPtr> OpenAsOf(OuterIndex outer, uint32_t step) const {
+    return shards_->OpenAsOf(outer, step);
+  }
+
+  /// Finds a chunk in a given version of its stored object. `shard` must be the outermost shard.
   [[nodiscard]] Result<std::optional<ChunkLocation>> LocateIn(const OpenShardPtr& shard,
                                                               InnerIndex chunk,
                                                               Sizes sizes = Sizes::kChecked) const;
 
-  /// Returns `error`, found in a stored object, with the object's key; reports it once per object
-  /// and version.
+  /// Adds the object's key to `error`, which was found in a stored object, and returns it. Reports
+  /// it once per object and version.
   [[nodiscard]] Error Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const;
 
-  /// Whether another version of the stored object may look the same: values derived from this one
-  /// must not be cached.
+  /// True if a later version of the stored object may be indistinguishable from this version, so
+  /// values derived from it must not be cached.
   [[nodiscard]] bool IsRacy(const OpenShard& shard) const {
     return zarrfs::IsRacy(*store_, shard.info);
   }
 
-  /// Evicts everything cached about a stored object: after kStale from a read.
+  /// Evicts everything cached about a stored object. Call after a read has failed with kStale.
   void Forget(OuterIndex outer) const { shards_->Forget(outer); }
 
   /// Calls `visit` with each existing stored object that may hold chunks whose coordinates begin
-  /// with `prefix`, in no order, until it returns false.
+  /// with `prefix`, in no particular order, until `visit` returns false.
   [[nodiscard]] Result<void> VisitOuter(std::span<const uint64_t> prefix,
                                         const StoredObjects::Visit& visit,
                                         const WalkOptions& options = {}) const;
 
-  /// The objects of VisitOuter() as a sorted list.
+  /// A sorted list of the objects that VisitOuter() visits.
   [[nodiscard]] Result<std::vector<OuterIndex>> ListOuter(std::span<const uint64_t> prefix) const;
 
-  /// The objects of VisitOuter() one by one. Watches the folders it lists. This object must outlive
-  /// the cursor.
+  /// A cursor over the objects that VisitOuter() visits. It watches the folders it lists. This
+  /// object must outlive the cursor.
   [[nodiscard]] Result<std::unique_ptr<StoredObjectsCursor>> OuterCursor(
       std::span<const uint64_t> prefix) const;
 
-  /// Whether any chunk begins with `prefix`, or the folder cannot be read. The validity is that of
-  /// the chunk found.
+  /// True if the coordinates of a stored chunk begin with `prefix`, or the folder cannot be read.
+  /// The answer is valid for as long as the chunk that was found.
   [[nodiscard]] Result<Valid<bool>> AnyChunk(std::span<const uint64_t> prefix, Age max_age) const;
 
-  /// The sorted values of coordinate prefix.size() in chunks beginning with `prefix`, including all
-  /// possible values in a folder that cannot be read; empty if the prefix is a whole chunk's
-  /// coordinates.
+  /// The next coordinate of the stored chunks whose coordinates begin with `prefix`: all its
+  /// values, sorted. If a folder cannot be read, includes all values that its chunks may have.
+  /// Empty if the prefix has all coordinates of a chunk.
   [[nodiscard]] Result<std::vector<uint64_t>> NextCoordinates(std::span<const uint64_t> prefix,
                                                               Age max_age) const;
 
  private:
   friend class ChunkCursor;
 
-  static constexpr int kMaxAttempts = 3;  // to read a shard that is replaced repeatedly
+  // Maximum attempts to read a shard that is replaced repeatedly.
+  static constexpr int kMaxAttempts = 3;
 
   struct Position {
     OuterIndex outer;
-    ChunkCoordinates local;  // of the innermost chunk within the outer chunk
+    ChunkCoordinates local;  // the position of the innermost chunk within the outer chunk
   };
   struct Found {
     std::optional<ChunkLocation> location;
-    uint64_t missing = 0;  // if absent: number of missing chunks from here along the last axis
+    // For a missing chunk: the number of missing chunks from here on along the last axis.
+    uint64_t missing = 0;
   };
 
   ChunkSource() = default;
-  // The path of a key below the array's folder; nullopt if it is outside.
+  // The path of a key relative to the array's folder; nullopt if the key is outside the folder.
   [[nodiscard]] std::optional<std::string_view> BelowFolder(std::string_view key) const;
   [[nodiscard]] Position Split(InnerIndex chunk) const;
   [[nodiscard]] ShardCache::Answer Open(OuterIndex outer, Age max_age, bool may_read) const;
   Result<Found> Find(OuterIndex outer, OpenShardPtr shard, std::span<const uint64_t> local,
                      Sizes sizes) const;
   Result<ChunkLocation> PlainChunk(OuterIndex outer, OpenShardPtr shard, Sizes sizes) const;
-  // Fails if the naming of objects is undecided and they cannot be listed.
+  // Fails if the naming of objects is undecided and the objects cannot be listed.
   [[nodiscard]] Result<StoredObjects> Objects() const;
   [[nodiscard]] ChunkCoordinates OuterPrefix(std::span<const uint64_t> prefix) const;
 
@@ -180,7 +187,8 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   std::unique_ptr<const ObjectNaming> naming_;
   Report report_;
   std::unique_ptr<const ShardCache> shards_;
-  std::optional<uint64_t> raw_chunk_size_;  // of every encoded innermost chunk, if constant
+  // The size of every encoded innermost chunk, if it is constant.
+  std::optional<uint64_t> raw_chunk_size_;
 };
 
 }  // namespace zarrfs

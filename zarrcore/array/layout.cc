@@ -26,12 +26,12 @@ std::vector<size_t> Identity(size_t rank) {
 Result<std::vector<uint64_t>> InnerShape(const Json& configuration, size_t rank) {
   const auto found = configuration.find("chunk_shape");
   if (found == configuration.end() || !found->is_array() || found->size() != rank) {
-    return Fail(ErrorCode::kDamaged, "sharding_indexed: chunk_shape is no list of {} integers",
-                rank);
+    return Fail(ErrorCode::kDamaged,
+                "sharding_indexed: chunk_shape: expected a list of {} integers", rank);
   }
   std::vector<uint64_t> shape;
   for (const Json& edge : *found) {
-    // Some writers write 64.0.
+    // Some writers write a float such as 64.0.
     const bool is_positive = edge.is_number_unsigned() ? edge.get<uint64_t>() >= 1
                              : edge.is_number_integer()
                                  ? edge.get<int64_t>() >= 1
@@ -67,8 +67,8 @@ bool IsChecksumAtEnd(const CodecSpec& codec) {
   return codec.name == "crc32c" && codec.configuration.value("location", Json("end")) == "end";
 }
 
-// Splits off the sharding codec of `chain`, if it has one. `axes` and `shape` (along the array's
-// axes) are those of the outer chunk on entry, and those of the inner one on return.
+// Splits `chain` at its sharding codec, if it has one. `axes` and `shape`, which are in the order
+// of the array's axes, describe the outer chunk on entry, and the inner chunk on return.
 struct Split {
   ShardingLevel level;
   std::vector<CodecSpec> inner;
@@ -124,7 +124,7 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, boo
     split.level.counts.push_back(split.level.ratio[axis]);
   }
 
-  // Missing members get zarr-python's defaults.
+  // If members are missing, zarr-python's defaults apply.
   auto inner = ParseShardCodecs(configuration, "codecs", {LittleEndianBytes()});
   if (!inner) return Fail(inner);
   if (inner->empty()) inner->push_back(LittleEndianBytes());
@@ -145,16 +145,16 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, boo
   return std::optional<Split>(std::move(split));
 }
 
-// The inner chunks of outer chunks that differ in shape, if they form a regular grid.
+// Finds the grid of inner chunks if outer chunks differ in shape. Fails unless the inner chunks
+// form a regular grid.
 Result<void> LayOuterAxes(const ArrayMetadata& metadata, ArrayLayout& layout) {
   if (!layout.is_sharded()) {
     const auto differs = std::ranges::find_if(metadata.chunk_edges,
                                               [](const auto& edges) { return edges.size() > 1; });
-    return Fail(
-        ErrorCode::kUnsupported,
-        "chunk grid 'rectilinear': chunks of {} and {} elements along axis {}, and they are "
-        "no shards, of which the inner chunks could be shown",
-        (*differs)[0].length, (*differs)[1].length, differs - metadata.chunk_edges.begin());
+    return Fail(ErrorCode::kUnsupported,
+                "chunk grid 'rectilinear': chunks of {} and {} elements along axis {}, and no "
+                "inner chunks that could be shown instead",
+                (*differs)[0].length, (*differs)[1].length, differs - metadata.chunk_edges.begin());
   }
   const ShardingLevel& level = layout.levels.front();
   for (size_t d = 0; d < metadata.rank(); ++d) {
@@ -209,7 +209,7 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
       return Fail(ErrorCode::kUnsupported, "shards are nested more than {} deep", kMaxNesting);
     }
     for (size_t d = 0; d < rank; ++d) {
-      // Each ratio divides the outer chunk shape, so the product cannot overflow.
+      // Each ratio divides the shape of the outer chunk, so the product cannot overflow.
       layout.inner_per_outer[d] *= (*split)->level.ratio[d];
     }
     layout.inner_codecs = std::move((*split)->inner);
@@ -236,10 +236,10 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
   auto outer_grid = OuterGrid(metadata, layout);
   if (!outer_grid) return Fail(outer_grid);
   layout.outer_grid = std::move(*outer_grid);
-  // Positions in listings count whole shards, edge ones too.
+  // Positions in listings count all slots of a shard, even if the shard extends beyond the array.
   if (const auto slots = CheckedMul(layout.outer_grid.size(), *per_outer);
       !slots || *slots > (uint64_t{1} << 62)) {
-    return Fail(ErrorCode::kUnsupported, "the shards of the array have more than 2^62 places");
+    return Fail(ErrorCode::kUnsupported, "the shards of the array have more than 2^62 slots");
   }
   if (metadata.grid_only) {
     layout.inner_pipeline = tl::unexpected(*metadata.grid_only);

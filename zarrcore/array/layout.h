@@ -1,14 +1,15 @@
-// ArrayLayout: how the innermost chunks (the chunks that a reader without sharding would see) lie
-// in the stored objects. Made from the metadata alone; no I/O.
+// ArrayLayout: where the innermost chunks of an array are in its stored objects. Innermost chunks
+// are the chunks that a reader without sharding would see. The layout is made from the metadata
+// alone, without I/O.
 //
-// An array is stored in outer chunks. If its codec chain holds "sharding_indexed", an outer chunk
-// is a shard, its inner chunks may be shards again, and so on: one ShardingLevel each. Transposes
-// before a sharding codec permute the axes of its grid; each level therefore names its axes in
-// terms of the array's.
+// An array is stored in outer chunks. If its codec chain contains "sharding_indexed", an outer
+// chunk is a shard; its inner chunks may be shards again, and so on. Each of these levels is a
+// ShardingLevel. Transposes before a sharding codec permute the axes of its grid, so each level
+// names its axes in terms of the array's axes.
 //
-// The outer chunks of a "rectilinear" grid differ in shape. As long as each consists of whole inner
-// chunks, which all have one shape, the inner chunks form a regular grid; only the mapping between
-// the grids and the sizes of the outermost indexes differ.
+// The outer chunks of a "rectilinear" grid differ in shape. If each consists of whole inner chunks
+// of one shape, the inner chunks form a regular grid. Only the mapping between the grids, and the
+// sizes of the outermost indexes, differ from those of a regular grid.
 #pragma once
 
 #include <cstdint>
@@ -24,41 +25,46 @@
 
 namespace zarrfs {
 
-/// Outermost shards may differ in shape; then ratio, counts and index describe a shard with the
-/// greatest length along every axis.
+/// One level of sharding. If the outermost shards differ in shape, ratio, counts and index describe
+/// a shard that has the maximum length along every axis.
 struct ShardingLevel {
-  std::vector<size_t> axes;      // axis j of the index grid is axis axes[j] of the array
-  std::vector<uint64_t> ratio;   // chunks per shard, along the array's axes
-  std::vector<uint64_t> counts;  // along the index grid's axes
+  std::vector<size_t> axes;      // axis j of the index is axis axes[j] of the array
+  std::vector<uint64_t> ratio;   // the number of chunks per shard, along the array's axes
+  std::vector<uint64_t> counts;  // the number of chunks per shard, along the axes of the index
   ShardIndexSpec index;
   std::vector<CodecSpec> index_codecs;
-  uint64_t trailing_checksum = 0;  // bytes of crc32c after the shard
-  BytesPipeline around = {};       // other codecs after sharding: the shard is decoded as a whole
+  // The number of bytes of the crc32c after the shard; 0 if it has none.
+  uint64_t trailing_checksum = 0;
+  // Codecs applied after sharding other than crc32c; with these, the shard is decoded as a whole.
+  BytesPipeline around = {};
 };
 
 struct ArrayLayout {
-  std::vector<ShardingLevel> levels;        // outermost first; empty if the array is not sharded
-  std::vector<uint64_t> inner_chunk_shape;  // of the innermost chunks, along the array's axes
-  /// The codec chain of the innermost chunks: "codecs" to a reader without sharding.
+  std::vector<ShardingLevel> levels;  // from the outermost level; empty if the array is not sharded
+  std::vector<uint64_t> inner_chunk_shape;  // in elements, along the array's axes
+  /// The codec chain of the innermost chunks. Without sharding, this is "codecs" in the metadata.
   std::vector<CodecSpec> inner_codecs;
-  ChunkGrid outer_grid;  // of stored objects
-  ChunkGrid inner_grid;  // of innermost chunks, excluding those outside the array
-  /// Innermost chunks in an outer chunk along each axis: the maximum, if outer chunks differ. Slots
-  /// are numbered as if every outer chunk were the largest; the rest are unused.
+  ChunkGrid outer_grid;  // the grid of stored objects
+  ChunkGrid inner_grid;  // the grid of innermost chunks, without those outside the array
+  /// The number of innermost chunks in an outer chunk along each axis; the maximum, if outer chunks
+  /// differ in shape. Slots are numbered as if every outer chunk had the maximum shape, so some
+  /// numbers are unused.
   std::vector<uint64_t> inner_per_outer;
   uint64_t inner_per_outer_count = 1;
-  /// For outer chunks that differ in shape, one for each axis; else empty.
+  /// For outer chunks that differ in shape, one OuterAxis per axis. Otherwise empty.
   std::vector<OuterAxis> outer_axes;
-  /// Decodes innermost chunks if all codecs and the data type are known; else the reason.
+  /// Decodes innermost chunks. If a codec or the data type is not supported, the error says why.
   Result<Pipeline> inner_pipeline = Fail(ErrorCode::kUnsupported, "not made");
-  /// Decodes innermost chunks of texts of variable length to items of one size; else the reason.
-  Result<VlenChain> inner_texts = Fail(ErrorCode::kUnsupported, "the elements are no texts");
+  /// Decodes innermost chunks of strings of variable length to items of one size. If that is
+  /// impossible, the error says why.
+  Result<VlenChain> inner_texts = Fail(ErrorCode::kUnsupported, "the elements are not strings");
 
   [[nodiscard]] bool is_sharded() const { return !levels.empty(); }
   [[nodiscard]] bool outers_differ() const { return !outer_axes.empty(); }
 
-  // Along one axis of the array: the place of an innermost chunk, the first chunk of an outer
-  // chunk, and the number of its chunks (some of which may be outside the array).
+  // These functions work along one axis of the array. They return the outer chunk of an innermost
+  // chunk and the position in it, the first innermost chunk of an outer chunk, and the number of
+  // innermost chunks in an outer chunk, some of which may be outside the array.
   [[nodiscard]] OuterAxis::Place PlaceOf(size_t axis, uint64_t inner) const {
     if (outers_differ()) return outer_axes[axis].PlaceOf(inner);
     return {inner / inner_per_outer[axis], inner % inner_per_outer[axis]};
@@ -70,14 +76,15 @@ struct ArrayLayout {
     return outers_differ() ? outer_axes[axis].CountOf(outer) : inner_per_outer[axis];
   }
 
-  /// levels[0].counts of one outer chunk, which may differ from others.
+  /// Sets `counts` to the value of levels[0].counts for the given outer chunk. Outer chunks may
+  /// differ in shape.
   void CountsOf(OuterIndex outer, ChunkCoordinates& counts) const;
 };
 
-/// kUnsupported or kDamaged with the reason if inner chunks are not byte ranges of stored or
-/// decoded objects: codecs around a nested shard, shapes that do not divide, unsharded chunks that
-/// differ in shape, unknown index codecs, more than kMaxSlotsPerObject chunks in one stored object,
-/// or more chunks than can be numbered.
+/// Makes the layout of an array. kUnsupported or kDamaged if inner chunks are not byte ranges of
+/// stored or decoded objects, which happens with codecs around a nested shard, shapes that do not
+/// divide, unsharded chunks that differ in shape, unknown index codecs, more than
+/// kMaxSlotsPerObject chunks in one stored object, or more chunks than can be numbered.
 [[nodiscard]] Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata);
 
 }  // namespace zarrfs

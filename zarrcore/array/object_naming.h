@@ -1,8 +1,8 @@
-// ObjectNaming: the names of one array's stored objects, as far as they are known.
+// ObjectNaming: the names of one array's stored objects, as far as they are known. Thread-safe.
 //
-// Old Zarr v2 metadata do not state the separator of chunk keys. Until an object is found, keys of
-// both forms are tried, and a chunk is absent only if both are. The first object that is found
-// decides. Thread-safe.
+// Old Zarr v2 metadata do not state the separator of chunk keys. Until an object is found, keys
+// with each separator are tried, and a chunk is absent only if it has no object under any of them.
+// The first object that is found decides.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@
 
 namespace zarrfs {
 
-/// Watches a folder of objects with these names. Names with a suffix are not Zarr's own.
+/// Watches a folder for changes to objects with these names. If the names have a suffix, the store
+/// would not recognize them as Zarr's, so it watches all names in the folder.
 [[nodiscard]] inline Validity WatchOf(const Store& store, std::string_view folder,
                                       const ChunkNaming& naming) {
   return naming.suffix.empty() ? Validity::Watch(store, folder)
@@ -32,16 +33,18 @@ class ObjectNaming {
 
   [[nodiscard]] bool is_decided() const { return decided_ != kUndecided; }
 
-  /// The decided form; until then, the form for messages. Valid as long as this object.
+  /// The naming to use in messages: the decided naming, or one of the candidates. Valid as long as
+  /// this object.
   [[nodiscard]] const ChunkNaming& current() const { return candidates().front(); }
 
-  /// The forms to try: one, or both until one is decided.
+  /// The namings to try: one if the naming is decided, otherwise two.
   [[nodiscard]] std::span<const ChunkNaming> candidates() const {
     const size_t decided = decided_;
     return decided == kUndecided ? std::span(forms_) : std::span(forms_).subspan(decided, 1);
   }
 
-  /// An object was found under `form`, one of the candidates. No effect once the form is decided.
+  /// Records that an object was found under `form`, one of the candidates. Has no effect once the
+  /// naming is decided.
   void Decide(const ChunkNaming& form) const {
     size_t expected = kUndecided;
     decided_.compare_exchange_strong(expected, form == forms_[0] ? 0 : 1);

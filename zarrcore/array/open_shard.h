@@ -1,5 +1,5 @@
-// OpenShard: one version of a stored object that holds chunks, opened for lookups, and the cache of
-// them that all arrays share.
+// OpenShard: one version of a stored object with chunks, opened for lookups. IndexCache: the cache
+// of open shards that all arrays share.
 #pragma once
 
 #include <atomic>
@@ -19,36 +19,39 @@
 
 namespace zarrfs {
 
-/// A shard with its index, a shard inside a shard, or a plain chunk. Immutable except for notes.
+/// A shard with its index, a nested shard, or an unsharded chunk. Immutable except for the notes.
 struct OpenShard {
-  MemoryBudget::Share memory;            // of this object; destroyed last
-  std::shared_ptr<const Object> object;  // null if only the size of a plain chunk was asked for
+  MemoryBudget::Share memory;  // the memory of this object; destroyed last
+  // Null if only the size of an unsharded chunk was requested.
+  std::shared_ptr<const Object> object;
   ObjectInfo info;
-  uint64_t fingerprint = 0;         // of info.version
-  uint64_t offset = 0;              // of this shard in the object
-  uint64_t size = 0;                // bytes, without a trailing checksum
-  std::optional<ShardIndex> index;  // absent in a plain chunk, and if damaged
-  std::optional<Error> damage;      // why there is no index; permanent for this version
-  bool is_in_memory = false;        // the object was decoded into memory
-  bool is_absent = false;           // the object does not exist; cached for slow stores
+  uint64_t fingerprint = 0;         // the fingerprint of info.version
+  uint32_t step = 0;                // see ReadAnswer::step
+  uint64_t offset = 0;              // where this shard begins in the object
+  uint64_t size = 0;                // in bytes, without a trailing checksum
+  std::optional<ShardIndex> index;  // absent for an unsharded chunk, and if the index is damaged
+  std::optional<Error> damage;      // why the index is unusable; permanent for this version
+  bool is_in_memory = false;        // the object was decoded as a whole, into memory
+  bool is_absent = false;           // the object does not exist, which is cached for slow stores
 
   mutable Freshness freshness;
-  mutable std::atomic<bool> reported{false};  // its damage was reported
-  /// For the user of this class: the latest epoch number of this version, to save a table lookup
-  /// when reading; 0 for none. All numbers come from one table per ChunkSource. Set by any thread;
-  /// relaxed order suffices.
+  mutable std::atomic<bool> reported{false};  // whether the damage was reported
+  /// The latest epoch number of this version, or 0 if unknown. Users of this class set it, so reads
+  /// need not look it up in a table. All numbers come from one table per ChunkSource. Any thread
+  /// may set it; relaxed order suffices.
   mutable std::atomic<uint32_t> epoch_note{0};
-  /// ChunkReader's notes about each entry's zstd frame, 0 for unknown; null without zstd.
+  /// ChunkReader's notes about the zstd frame of each entry; 0 if unknown. Null if chunks have no
+  /// zstd frames.
   std::unique_ptr<std::atomic<uint8_t>[]> frame_notes;
-  /// ChunkReader's notes about the checksum of each entry, 0 for unknown; null if chunks do not end
-  /// with one.
+  /// Notes about the checksum of each entry (ChecksumNote); 0 if unknown. Null if chunks have no
+  /// checksums that views omit.
   std::unique_ptr<std::atomic<uint8_t>[]> checksum_notes;
-  /// Bytes of the object followed by a crc32c of their own: this shard and those around it, which
-  /// are read without their checksums.
+  /// A range of the object that is followed by its crc32c: this shard, or a shard around it. Shards
+  /// are read without these checksums.
   struct Guarded {
     uint64_t offset;
-    uint64_t size;  // without the checksums
-    uint64_t tail;  // bytes of the checksums
+    uint64_t size;  // in bytes, without the checksums
+    uint64_t tail;  // the number of bytes of the checksums
   };
   std::vector<Guarded> guarded;
 };
@@ -56,9 +59,10 @@ using OpenShardPtr = std::shared_ptr<const OpenShard>;
 
 /// Identifies an OpenShard in the index cache.
 struct ShardKey {
-  uint64_t array = 0;   // ChunkSource::id()
-  uint64_t linear = 0;  // which shard, in the grid of its level; an OuterIndex at level 0
-  uint32_t level = 0;   // 0: a stored object
+  uint64_t array = 0;  // see ChunkSource::id()
+  // The number of the shard in the grid of its level; at level 0, an OuterIndex.
+  uint64_t linear = 0;
+  uint32_t level = 0;  // 0 for a stored object
   bool operator==(const ShardKey&) const = default;
 };
 struct ShardKeyHash {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "zarrcore/base/clocks.h"
+#include "zarrcore/store/forwarding_store.h"
 
 namespace zarrfs {
 namespace {
@@ -59,7 +60,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
     if (shards_.on_superseded_ && !old->is_absent) shards_.on_superseded_(outer_, old);
   }
 
-  // kNotFound for an absent object.
+  // Returns `answer`, or kNotFound if the answer says that the object is absent.
   [[nodiscard]] Answer Present(Answer answer) {
     if (!answer.value || *answer.value == nullptr || !(*answer.value)->is_absent) return answer;
     return {Fail(ErrorCode::kNotFound, "{}: no such object", shards_.ObjectKey(outer_)),
@@ -75,8 +76,8 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   }
 
  private:
-  // The answer for the object's key; while the separator is undecided, tries both keys in turn. The
-  // object that is found decides.
+  // Calls `ask` with the object's key. While the separator is undecided, tries the key with each
+  // separator in turn; the first key that has an object decides.
   template <typename Ask>
   [[nodiscard]] std::invoke_result_t<Ask, std::string> AskForKey(const Ask& ask) {
     const auto forms = shards_.naming_.candidates();
@@ -93,7 +94,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   [[nodiscard]] Validity WatchFolderOf(const ChunkNaming& form) {
     return WatchOf(*shards_.store_, FolderOf(KeyIn(form)), form);
   }
-  // Made once: most loaders use the key several times.
+  // Keeps the key, because most loaders use it several times.
   const std::string& KeyIn(const ChunkNaming& form) {
     if (form_ != &form) {
       key_ = shards_.KeyIn(form, outer_);
@@ -104,8 +105,8 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
 
   const ShardCache& shards_;
   const OuterIndex outer_;
-  std::string key_;                    // in `form_`
-  const ChunkNaming* form_ = nullptr;  // of key_
+  std::string key_;                    // the object's key in the form `form_`
+  const ChunkNaming* form_ = nullptr;  // the naming of key_
 };
 
 ShardCache::ShardCache(std::shared_ptr<const Store> store, std::string folder,
@@ -128,7 +129,8 @@ ShardCache::Answer ShardCache::Open(OuterIndex outer, Age max_age) const {
 }
 
 ShardCache::Answer ShardCache::Look(OuterIndex outer, Age max_age) const {
-  // The opener of a file that is only looked up may read it after the next step of the store.
+  // In a store that changes in steps, a file that was only stat'ed might be read after the next
+  // step, so the object must be opened now.
   if (store_->ChangesInSteps()) {
     if (auto opened = Open(outer, max_age); opened.value) return opened;
   }
@@ -150,6 +152,13 @@ ShardCache::Answer ShardCache::Look(OuterIndex outer, Age max_age) const {
   seen->size = seen->info.size();
   const Validity validity = loader.ValidityOf(*seen, watched);
   return {std::move(seen), validity};
+}
+
+Result<OpenShardPtr> ShardCache::OpenAsOf(OuterIndex outer, uint32_t step) const {
+  const StoreAsOf then(store_, step);
+  return ShardReader(then, layout_)
+      .ReadOuter(outer, ObjectKey(outer))
+      .map([](IndexCache::Loaded&& loaded) { return OpenShardPtr(std::move(loaded.value)); });
 }
 
 Result<OpenShardPtr> ShardCache::OpenNested(const OpenShardPtr& parent, uint32_t level,

@@ -1,5 +1,6 @@
-// ShardCache: the opened stored objects of one array, in the cache that all arrays share. Detects
-// that one has been replaced. Thread-safe; no lock is held while the store is asked.
+// ShardCache: opens the stored objects of one array, caches them in the cache that all arrays
+// share, and detects that an object was replaced. Thread-safe; no lock is held during requests to
+// the store.
 #pragma once
 
 #include <atomic>
@@ -19,37 +20,43 @@ namespace zarrfs {
 
 class ShardCache {
  public:
-  /// The shard or an error, and how long that holds.
+  /// An open shard or an error, with its validity.
   using Answer = IndexCache::Answer;
   using OnSuperseded = std::function<void(OuterIndex outer, const OpenShardPtr& old)>;
 
-  /// `folder`: key of the array. `layout` and `naming` must outlive this object. `on_superseded`,
-  /// `before`: see ChunkSource::Make().
+  /// `folder`: the key of the array. `layout` and `naming` must outlive this object. For
+  /// `on_superseded` and `before` see ChunkSource::Make().
   ShardCache(std::shared_ptr<const Store> store, std::string folder, const ArrayLayout& layout,
              const ObjectNaming& naming, std::shared_ptr<IndexCache> cache,
              OnSuperseded on_superseded, const ShardCache* before = nullptr);
 
-  /// A stored object, opened, with its index.
+  /// Opens a stored object, and reads its index if it is a shard.
   [[nodiscard]] Answer Open(OuterIndex outer, Age max_age) const;
 
-  /// Looks up a plain chunk without reading it: its `object` is null unless it is already open.
+  /// Looks up an unsharded chunk without reading it. `object` in the result is null unless the
+  /// chunk was already open.
   [[nodiscard]] Answer Look(OuterIndex outer, Age max_age) const;
 
-  /// The shard at `range` of `parent`, at position `linear` in the grid of its level.
+  /// Opens a stored object as of an earlier step of the store (Store::ReadAsOf). The result is not
+  /// cached.
+  [[nodiscard]] Result<OpenShardPtr> OpenAsOf(OuterIndex outer, uint32_t step) const;
+
+  /// Opens the nested shard at `range` of `parent`. `linear` is the shard's position in the grid of
+  /// its level.
   [[nodiscard]] Result<OpenShardPtr> OpenNested(const OpenShardPtr& parent, uint32_t level,
                                                 uint64_t linear, const ChunkRange& range) const;
 
-  /// Evicts everything cached about a stored object: after kStale from a read.
+  /// Evicts everything cached about a stored object. Call after a read has failed with kStale.
   void Forget(OuterIndex outer) const;
 
   [[nodiscard]] std::string ObjectKey(OuterIndex outer) const {
     return KeyIn(naming_.current(), outer);
   }
 
-  /// Unique in the process, except that caches made from `before` share its id.
+  /// A number that is unique in the process, except that a cache made from `before` shares its id.
   [[nodiscard]] uint64_t id() const { return id_; }
 
-  /// Wall-clock nanoseconds of the latest known change of an object; 0 for never.
+  /// Wall-clock time of the latest known change of an object, in nanoseconds; 0 if none is known.
   [[nodiscard]] int64_t changed_ns() const { return changed_ns_.load(std::memory_order_relaxed); }
   void SetChanged() const;
 

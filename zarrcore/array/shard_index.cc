@@ -11,7 +11,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kEntryBytes = 16;  // of a decoded entry: offset and length, little-endian
+constexpr size_t kEntryBytes = 16;  // the size of a decoded entry: offset and length, little-endian
 
 }  // namespace
 
@@ -36,7 +36,7 @@ Result<ShardIndexSpec> ShardIndexSpec::Make(std::span<const uint64_t> chunks_per
   }
   if (!pipeline->encoded_size()) {
     return Fail(ErrorCode::kUnsupported,
-                "index_codecs give indexes of different sizes, which the specification forbids");
+                "index_codecs make the size of the index vary, which the specification forbids");
   }
   ShardIndexSpec spec;
   spec.entries_ = *entries;
@@ -51,8 +51,8 @@ Result<ShardIndexSpec> ShardIndexSpec::Make(std::span<const uint64_t> chunks_per
 }
 
 uint64_t ShardIndexSpec::MemoryToDecode() const {
-  // Worst case of packing: the original size, plus one byte each of Block and
-  // OpenShard::frame_notes.
+  // The packed index takes at most the size of the decoded index, plus one byte of Block and one
+  // byte of OpenShard::frame_notes per entry.
   const uint64_t packed = entries_ * (kEntryBytes + 2);
   return is_plain_ ? packed : packed + pipeline_.MemoryToDecode(encoded_size_);
 }
@@ -60,7 +60,7 @@ uint64_t ShardIndexSpec::MemoryToDecode() const {
 ShardIndex::Decoder::Decoder(const ShardIndexSpec& spec, uint64_t shard_size) : spec_(spec) {
   index_.shard_size_ = shard_size;
   index_.blocks_.reserve((spec.entries() + kBlockEntries - 1) / kBlockEntries);
-  // Reserve the maximum: a reallocation would hold the index in memory twice.
+  // Reserves the maximum size, because a reallocation would hold the index in memory twice.
   index_.words_.reserve(spec.entries() * kEntryBytes / sizeof(uint64_t));
 }
 
@@ -119,8 +119,8 @@ Result<ShardIndex> ShardIndex::Decoder::Finish() {
     if (!decoded) return Fail(ErrorCode::kDamaged, "shard index: {}", decoded.error().message);
     PackWhole(*decoded);
   }
-  // Shrinking a large index by less than half would copy it into memory that nobody has reserved.
-  // Its pages past the end were never written.
+  // A large index is not shrunk if at least half of it is used, because the copy needs memory that
+  // is not reserved. The unused pages were never written, so they take no memory.
   constexpr size_t kSmallWords = (1u << 20) / sizeof(uint64_t);
   const size_t half = index_.words_.capacity() / 2;
   if (half <= kSmallWords || index_.words_.size() <= half) index_.words_.shrink_to_fit();
@@ -152,10 +152,11 @@ void ShardIndex::Pack(std::span<const ChunkRange> entries) {
   const bool is_empty = least == ChunkRange{kEmpty, kEmpty};
   const uint64_t spread = is_empty ? 0 : most.length - least.length;
   if (block.has_missing && spread == kEmpty) {
-    // No number is left to mark missing chunks: store the entries unchanged.
+    // If an entry needs all 64 bits, no value is left to mark missing chunks, so the entries are
+    // stored unchanged.
     block = {.offset_bits = 64, .length_bits = 64};
   } else if (!is_empty) {
-    uint64_t offsets = 0;  // bitwise or of all offsets
+    uint64_t offsets = 0;  // the bitwise or of all offsets
     for (const ChunkRange& entry : entries) {
       offsets |= is_missing(entry) ? 0 : entry.offset - least.offset;
     }
@@ -172,7 +173,7 @@ void ShardIndex::Pack(std::span<const ChunkRange> entries) {
   words_.resize(words_.size() + (bits + 63) / 64);
   uint64_t* word = words_.data() + block.first_word;
   uint64_t filled = 0;
-  unsigned used = 0;  // bits used in `filled`
+  unsigned used = 0;  // the number of bits used in `filled`
   const auto append = [&](uint64_t value, unsigned count) {
     filled |= value << used;
     used += count;

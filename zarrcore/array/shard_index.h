@@ -1,5 +1,5 @@
-// ShardIndex: where the inner chunks of one shard lie (specification of the codec
-// "sharding_indexed", "Binary shard format"). Pure: bytes in, values out, no I/O.
+// ShardIndex: the byte ranges of the inner chunks of one shard. See the specification of the codec
+// "sharding_indexed", "Binary shard format". Does no I/O.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,28 @@
 
 namespace zarrfs {
 
-/// Maximum number of inner chunks of one stored object: longer indexes (1 GiB), and nested shards
-/// that multiply to more, are refused. Shards may share nested ones, so a small file could contain
-/// any number of chunks.
+/// Maximum number of inner chunks of one stored object. Longer indexes (more than 1 GiB), and
+/// nested shards that multiply to more chunks, are refused. Shards may share nested shards, so
+/// without a limit a small file could contain any number of chunks.
 inline constexpr uint64_t kMaxSlotsPerObject = uint64_t{1} << 26;
 
 /// The encoding of an array's shard indexes.
 class ShardIndexSpec {
  public:
-  /// `chunks_per_shard` along each axis of the shard. kUnsupported if the encoded size of indexes
-  /// varies, a codec is unknown, or the index exceeds kMaxSlotsPerObject.
+  /// `chunks_per_shard`: the number of chunks along each axis of the shard. kUnsupported if the
+  /// encoded size of indexes varies, a codec is unknown, or the index has more than
+  /// kMaxSlotsPerObject entries.
   [[nodiscard]] static Result<ShardIndexSpec> Make(std::span<const uint64_t> chunks_per_shard,
                                                    std::span<const CodecSpec> index_codecs,
                                                    bool at_end);
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
-  /// Bytes of the encoded index.
+  /// The size of the encoded index in bytes.
   [[nodiscard]] uint64_t encoded_size() const { return encoded_size_; }
-  /// Whether it is at the end of the shard ("index_location") instead of at its start.
+  /// True if the index is at the end of the shard, false if it is at the start ("index_location").
   [[nodiscard]] bool at_end() const { return at_end_; }
   [[nodiscard]] const Pipeline& pipeline() const { return pipeline_; }
-  /// Whether the index codecs are those that nearly every writer uses: little-endian bytes, with or
+  /// True if the index codecs are those of nearly every writer: little-endian bytes, with or
   /// without crc32c. Such an index can be decoded piece by piece.
   [[nodiscard]] bool is_plain() const { return is_plain_; }
   /// Peak memory of decoding an index in bytes, including the result.
@@ -47,38 +48,41 @@ class ShardIndexSpec {
   bool at_end_ = true;
 };
 
-/// Bytes of one inner chunk, from the start of the shard.
+/// The byte range of one inner chunk, relative to the start of the shard.
 struct ChunkRange {
   uint64_t offset = 0;
   uint64_t length = 0;
   bool operator==(const ChunkRange&) const = default;
 };
 
-/// A decoded index, packed: each block of entries stores its minimum offset and length, and each
-/// entry the differences in as few bits as the block needs. Entries have random access.
+/// A decoded index, packed. Each block of entries stores its minimum offset and length, and each
+/// entry the differences from them in as few bits as the block needs. Any entry can be read
+/// directly.
 class ShardIndex {
  public:
-  /// Decodes an index piece by piece, so that a large encoded one is never in memory as a whole.
+  /// Decodes an index piece by piece, so a large encoded index is never in memory as a whole.
   class Decoder;
 
-  /// Decodes the index and checks its checksum, if the codecs have one. `shard_size`: bytes of the
-  /// shard, against which each entry is checked at lookup.
+  /// Decodes an index, and verifies its checksum if the codecs have one. Entries are not checked
+  /// here; Find() checks them against `shard_size`, the size of the shard in bytes.
   [[nodiscard]] static Result<ShardIndex> Decode(BytesView encoded, const ShardIndexSpec& spec,
                                                  uint64_t shard_size);
 
-  /// Whether entry `i` marks the chunk as missing: both numbers are 2^64 - 1.
+  /// True if entry `i` marks its chunk as missing: offset and length are 2^64 - 1.
   [[nodiscard]] bool IsMissing(uint64_t i) const {
     const ChunkRange entry = Entry(i);
     return entry.offset == kEmpty && entry.length == kEmpty;
   }
 
-  /// nullopt for a missing chunk. kDamaged for an invalid entry: half empty, of no bytes (no codec
-  /// chain encodes a chunk to nothing), or reaching beyond the shard. Ranges that overlap each
-  /// other or the index are accepted. `i` < entries().
+  /// The byte range of chunk `i`, which must be below entries(); nullopt if the chunk is missing.
+  /// kDamaged for an invalid entry: only one half marks a missing chunk, the length is 0 (no codec
+  /// chain encodes a chunk to nothing), or the range extends beyond the end of the shard. Ranges
+  /// that overlap each other or the index are accepted.
   [[nodiscard]] Result<std::optional<ChunkRange>> Find(uint64_t i) const;
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
-  /// Reserved words that were never written use no memory.
+  /// Memory of the index in bytes, without reserved words that were never written, because they
+  /// take no memory.
   [[nodiscard]] size_t memory_bytes() const {
     return blocks_.capacity() * sizeof(Block) + words_.size() * sizeof(uint64_t);
   }
@@ -87,9 +91,9 @@ class ShardIndex {
   static constexpr uint64_t kEmpty = ~uint64_t{0};
   static constexpr uint64_t kBlockEntries = 64;
 
-  // An entry has the bits of its offset, less `offset` and without the last `shift` bits, and then
-  // those of its length, less `length`. In a block with missing chunks the length is stored plus 1,
-  // and 0 means missing.
+  // The parameters of a block. An entry consists of the bits of its offset minus `offset`, without
+  // the last `shift` bits, and the bits of its length minus `length`. In a block with missing
+  // chunks, the stored lengths are one higher, and 0 means missing.
   struct Block {
     uint64_t offset = 0;
     uint64_t length = 0;
@@ -114,18 +118,18 @@ class ShardIndex::Decoder {
  public:
   Decoder(const ShardIndexSpec& spec, uint64_t shard_size);
 
-  /// The next bytes.
+  /// Decodes the next piece of the index.
   void Take(BytesView piece);
-  /// Call after the last piece: kDamaged if the pieces were not encoded_size() bytes, or do not
-  /// decode.
+  /// Returns the index. Call after the last piece. kDamaged if the pieces have not encoded_size()
+  /// bytes in total, or cannot be decoded.
   [[nodiscard]] Result<ShardIndex> Finish();
 
  private:
-  void PackWhole(BytesView decoded);  // all full blocks
+  void PackWhole(BytesView decoded);  // packs all full blocks
 
   const ShardIndexSpec& spec_;
   ShardIndex index_;
-  Bytes rest_;  // not yet packed: less than a block, or everything if the index is not plain
+  Bytes rest_;  // bytes not yet packed: less than a block, or the whole index if it is not plain
   uint64_t taken_ = 0;
   Crc32cSum checksum_;
 };

@@ -9,17 +9,17 @@
 namespace zarrfs {
 namespace {
 
-// A longer index is read only once the object is known to be long enough, and then in pieces of
-// this size.
+// An index that is longer than this is read only if the object is known to be long enough, and in
+// pieces of this size.
 constexpr uint64_t kIndexPiece = 1u << 20;
 
-// Few shards decode to more than this many times their size, or times kSmallShard if they are
-// smaller.
+// Few shards decode to more than kLikelyRatio times their size. For shards smaller than
+// kSmallShard, the limit is kLikelyRatio * kSmallShard bytes.
 constexpr uint64_t kLikelyRatio = 8;
 constexpr uint64_t kSmallShard = 1u << 20;
 constexpr uint64_t kAnyRatio = UINT64_MAX;
 
-// The decoded form of a stored object.
+// The decoded bytes of a stored object, from which nested chunks are read.
 class DecodedObject final : public Object {
  public:
   DecodedObject(ObjectInfo info, Bytes bytes) : info_(std::move(info)), bytes_(std::move(bytes)) {}
@@ -27,8 +27,8 @@ class DecodedObject final : public Object {
   const ObjectInfo& info() const override { return info_; }
   Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
     if (offset > bytes_.size() || out.size() > bytes_.size() - offset) {
-      return Fail(ErrorCode::kDamaged, "decoded shard: {} bytes at {} of {}", out.size(), offset,
-                  bytes_.size());
+      return Fail(ErrorCode::kDamaged, "decoded shard: {} bytes at {} exceed its size of {}",
+                  out.size(), offset, bytes_.size());
     }
     std::ranges::copy(std::span(bytes_).subspan(offset, out.size()), out.begin());
     return {};
@@ -39,16 +39,17 @@ class DecodedObject final : public Object {
   const Bytes bytes_;
 };
 
-std::shared_ptr<OpenShard> MakeShard(std::shared_ptr<const Object> object) {
+std::shared_ptr<OpenShard> MakeShard(std::shared_ptr<const Object> object, uint32_t step) {
   auto shard = std::make_shared<OpenShard>();
   shard->info = object->info();
   shard->fingerprint = shard->info.version.Fingerprint();
   shard->size = shard->info.size();
   shard->object = std::move(object);
+  shard->step = step;
   return shard;
 }
 
-// Checks for at least `need` bytes. Otherwise sets the shard's damage and returns false.
+// Checks that `bytes` is at least `need`. Otherwise sets the shard's damage and returns false.
 bool HasRoom(OpenShard& shard, std::string_view what, uint64_t bytes, uint64_t need) {
   if (bytes >= need) return true;
   shard.damage = Error{ErrorCode::kDamaged,
@@ -118,7 +119,7 @@ Result<IndexCache::Loaded> ShardReader::ReadOuter(OuterIndex outer, const std::s
   if (!layout_.is_sharded()) {
     auto answer = store_.Read(key, ByteRange::At(0, 0), {});
     if (!answer) return Fail(answer);
-    return Loaded(MakeShard(std::move(answer->object)));
+    return Loaded(MakeShard(std::move(answer->object), answer->step));
   }
   const ShardingLevel& level = layout_.levels.front();
   if (!layout_.outers_differ()) return ReadShard(key, level.index);
@@ -141,7 +142,7 @@ Result<IndexCache::Loaded> ShardReader::ReadShard(const std::string& key,
   auto answer =
       store_.Read(key, spec.at_end() ? ByteRange::Suffix(first) : ByteRange::At(0, first), buffer);
   if (!answer) return Fail(answer);
-  auto shard = MakeShard(std::move(answer->object));
+  auto shard = MakeShard(std::move(answer->object), answer->step);
   if (!HasRoom(*shard, "the shard has", shard->size, index_size + tail)) {
     return Loaded(std::move(shard));
   }
@@ -161,7 +162,8 @@ Result<IndexCache::Loaded> ShardReader::ReadShard(const std::string& key,
 Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
                                                     const ShardIndexSpec& spec) const {
   auto loaded = ReadDecoded(key, spec, kLikelyRatio);
-  // The shard may be valid but decode to more than is likely.
+  // A valid shard may decode to more than the likely maximum, so it is decoded again without this
+  // limit.
   const bool was_limited = loaded && loaded->value->damage &&
                            MaxDecodedSize(loaded->value->info.size(), kLikelyRatio) <
                                MaxDecodedSize(loaded->value->info.size(), kAnyRatio);
@@ -187,7 +189,7 @@ Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
   if (memory.bytes() == 0) {
     if (auto taken = take(whole->bytes.size()); !taken) return Fail(taken);
   }
-  auto shard = MakeShard(whole->object);
+  auto shard = MakeShard(whole->object, whole->step);
   shard->memory = std::move(memory);
   const auto text = std::as_bytes(std::span(whole->bytes));
   Bytes encoded(text.begin(), text.end());
@@ -200,8 +202,8 @@ Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
     shard->damage = bytes.error();
     return Loaded(std::move(shard));
   }
-  // Otherwise a copy would take memory that nobody has reserved. Reserved bytes past the end were
-  // never written.
+  // Shrinks only if at least half of the bytes are unused, because the copy needs memory that is
+  // not reserved. Reserved bytes past the end were never written, so they take no memory.
   if (bytes->size() <= bytes->capacity() / 2) bytes->shrink_to_fit();
   shard->size = bytes->size();
   shard->memory.ShrinkTo(shard->size);
@@ -225,6 +227,7 @@ Result<IndexCache::Loaded> ShardReader::ReadNested(const OpenShard& parent, uint
   shard->object = parent.object;
   shard->info = parent.info;
   shard->fingerprint = parent.fingerprint;
+  shard->step = parent.step;
   shard->offset = parent.offset + range.offset;
   const uint64_t index_size = spec.index.encoded_size();
   if (!HasRoom(*shard, "a nested shard has", range.length, index_size + spec.trailing_checksum)) {
@@ -247,7 +250,8 @@ uint64_t ShardReader::MaxDecodedSize(uint64_t size, uint64_t max_ratio) const {
   const auto chunks = CheckedMul(pipeline->max_encoded_size(), layout_.inner_per_outer_count);
   const auto all =
       chunks ? CheckedAdd(*chunks, layout_.levels.front().index.encoded_size()) : std::nullopt;
-  // Writers that replace chunks in a shard may leave the old ones in it.
+  // Twice the total size of the chunks, because writers that replace chunks in a shard may leave
+  // the old chunks in it.
   const auto twice = all ? CheckedMul(*all, 2) : std::nullopt;
   return std::min(twice.value_or(likely), likely);
 }

@@ -18,36 +18,38 @@ class ShardReader {
   /// `store` and `layout` must outlive this object.
   ShardReader(const Store& store, const ArrayLayout& layout);
 
-  // Invalid bytes become the shard's `damage`; an error means that they could not be read.
+  // These functions fail if bytes cannot be read. If bytes are invalid, they set the shard's
+  // `damage` and succeed.
 
-  /// Reads a stored object, in one request unless its index is longer than kIndexPiece.
+  /// Reads a stored object, with one request unless its index is longer than kIndexPiece.
   [[nodiscard]] Result<IndexCache::Loaded> ReadOuter(OuterIndex outer,
                                                      const std::string& key) const;
 
-  /// The shard at `range` of `parent`, which is of layout.levels[level].
+  /// Opens the nested shard at `range` of `parent`. It belongs to layout.levels[level].
   [[nodiscard]] Result<IndexCache::Loaded> ReadNested(const OpenShard& parent, uint32_t level,
                                                       const ChunkRange& range) const;
 
  private:
-  // Reads a sharded object with an index as in `spec`.
+  // Reads a sharded object whose index is described by `spec`.
   Result<IndexCache::Loaded> ReadShard(const std::string& key, const ShardIndexSpec& spec) const;
   // Reads an object whose shards must be decoded as a whole.
   Result<IndexCache::Loaded> ReadDecoded(const std::string& key, const ShardIndexSpec& spec) const;
-  // `max_ratio`: of decoded to stored bytes; an object beyond it counts as damaged.
+  // `max_ratio`: the maximum ratio of decoded to stored bytes. An object that exceeds it counts as
+  // damaged.
   Result<IndexCache::Loaded> ReadDecoded(const std::string& key, const ShardIndexSpec& spec,
                                          uint64_t max_ratio) const;
-  // Sets the shard's `index`, or its `damage`. Its `size` is known; `encoded` is the index if it
-  // was read already, otherwise it is read from the shard's `object`.
+  // Sets the shard's `index` or `damage`. The shard's `size` must be set. `encoded` is the index if
+  // it was read already; otherwise the index is read from the shard's `object`.
   Result<void> ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
                          BytesView encoded = {}) const;
-  // For a shard of `size` stored bytes, at most kMaxChunkBytes.
+  // The maximum decoded size of a shard of `size` stored bytes, at most kMaxChunkBytes.
   [[nodiscard]] uint64_t MaxDecodedSize(uint64_t size, uint64_t max_ratio) const;
   [[nodiscard]] IndexCache::Loaded Loaded(std::shared_ptr<OpenShard> shard) const;
 
   const Store& store_;
   const ArrayLayout& layout_;
-  bool has_frames_ = false;     // zstd is a codec of innermost chunks
-  bool has_checksums_ = false;  // a checksum is their last codec
+  bool has_frames_ = false;     // whether zstd is a codec of innermost chunks
+  bool has_checksums_ = false;  // whether a checksum is the last codec of innermost chunks
 };
 
 }  // namespace zarrfs

@@ -6,7 +6,8 @@
 namespace zarrfs {
 namespace {
 
-// Names that a walk, which may end early, holds and requests at a time.
+// The number of names that a walk requests and holds at a time. A small number, because a walk may
+// end early.
 constexpr size_t kVisitedAtOnce = 256;
 constexpr size_t kListedAtOnce = 1024;
 
@@ -71,7 +72,7 @@ Result<void> DecideByListing(const Store& store, const std::string& folder, cons
   return {};
 }
 
-// --- FolderWindow --------------------------------------------------------------------------------
+// --- FolderWindow ---
 
 Result<FolderWindow> FolderWindow::Open(const Store& store, std::string folder, Parse parse,
                                         size_t names) {
@@ -91,7 +92,7 @@ Result<void> FolderWindow::Begin() {
   stream_ = *std::move(stream);
   if (auto read = ReadOn(); !read) return read;
   is_sorted_ = stream_ == nullptr;
-  // A file system may return a name twice if it was replaced during the listing.
+  // A file system may return a name twice if the file was replaced during the listing.
   if (is_sorted_) {
     std::ranges::sort(values_);
     values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
@@ -126,8 +127,9 @@ Result<bool> FolderWindow::HasValue() {
 }
 
 Result<bool> FolderWindow::MoveTo(uint64_t value) {
-  // Forward first: two programs that list a folder at the same time overtake each other, because
-  // the kernel caches what it has told either of them.
+  // Searches forward first, and then from the beginning. Two programs that list a folder at the
+  // same time overtake each other in turn, because the kernel caches the entries that it has sent
+  // to either of them.
   for (bool is_new = false;; is_new = true) {
     while (!is_sorted_) {
       const auto found = std::ranges::find(values_, value);
@@ -146,7 +148,7 @@ Result<bool> FolderWindow::MoveTo(uint64_t value) {
   }
 }
 
-// --- StoredObjectsCursor -------------------------------------------------------------------------
+// --- StoredObjectsCursor ---
 
 StoredObjectsCursor::StoredObjectsCursor(const StoredObjects& objects,
                                          std::span<const uint64_t> fixed, const WalkOptions* walk)
@@ -208,7 +210,8 @@ Result<void> StoredObjectsCursor::Descend() {
     for (size_t d = 0; d < dimension; ++d) folder = JoinKey(folder, std::to_string(at_[d]));
   }
   if (!Enter(folder)) return {};
-  // The innermost folder contains object numbers, those above contain coordinates.
+  // Names in the innermost folder are object numbers; names in the folders above it are
+  // coordinates.
   auto parse = [this, dimension, folder,
                 is_leaf = IsLeaf(level)](const ListEntry& entry) -> std::optional<uint64_t> {
     ChunkCoordinates at = at_;
@@ -219,7 +222,7 @@ Result<void> StoredObjectsCursor::Descend() {
     if (entry.is_refused && walk_ != nullptr && walk_->on_unreadable) {
       const std::string key = JoinKey(folder, entry.name);
       const auto info = objects_.store_.Stat(key);
-      // Unless it was replaced since the listing.
+      // Stat() succeeds if the refused object was replaced after the listing.
       if (!info && PassesOver(key, info.error())) return std::nullopt;
     }
     return is_leaf ? objects_.grid_.Linear({at.data(), rank_}) : at[dimension];

@@ -3,45 +3,54 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "zarrcore/base/answer_age.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
 
 void AtOnce(size_t count, size_t threads, const std::function<void(size_t)>& work) {
   std::atomic<size_t> next = 0;
-  std::mutex mutex;
-  std::exception_ptr thrown;  // guarded by it
+  Mutex mutex;
+  std::exception_ptr thrown;  // the exception of a call; guarded by `mutex`
   const auto run = [&] {
     try {
       for (size_t at = next++; at < count; at = next++) work(at);
     } catch (...) {
       next = count;
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       thrown = std::current_exception();
     }
   };
   const std::function<bool()>* const is_given_up = internal::is_given_up;
+  const internal::AnswerAges accepted = internal::answer_ages;
+  std::atomic<int64_t> oldest_ns = accepted.oldest_ns;
   {
     std::vector<std::jthread> others;
     try {
       for (size_t i = 1; i < std::min(count, threads); ++i) {
-        others.emplace_back([&run, is_given_up] {
+        others.emplace_back([&run, is_given_up, &accepted, &oldest_ns] {
           std::optional<GivenUpIf> scope;
           if (is_given_up != nullptr) scope.emplace(*is_given_up);
+          internal::answer_ages = accepted;
           run();
+          const int64_t taken_ns = internal::answer_ages.oldest_ns;
+          int64_t known_ns = oldest_ns;
+          while (taken_ns < known_ns && !oldest_ns.compare_exchange_weak(known_ns, taken_ns)) {
+          }
         });
       }
     } catch (const std::system_error&) {
-      // No more threads can be started.
+      // No more threads can be started, so the existing threads make all calls.
     }
     run();
   }
+  NoteAnswer(oldest_ns);
   if (thrown) std::rethrow_exception(thrown);
 }
 

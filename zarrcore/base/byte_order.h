@@ -18,7 +18,7 @@ template <std::unsigned_integral T>
   if constexpr (sizeof(T) == 8) return static_cast<T>(__builtin_bswap64(value));
 }
 
-/// Reads sizeof(T) bytes at `from`, least significant first.
+/// Reads sizeof(T) bytes at `from`, least significant byte first.
 template <std::unsigned_integral T>
 [[nodiscard]] inline T LoadLittle(const std::byte* from) {
   T value;
@@ -26,7 +26,7 @@ template <std::unsigned_integral T>
   return std::endian::native == std::endian::little ? value : ByteSwap(value);
 }
 
-/// Reads sizeof(T) bytes at `from`, most significant first.
+/// Reads sizeof(T) bytes at `from`, most significant byte first.
 template <std::unsigned_integral T>
 [[nodiscard]] inline T LoadBig(const std::byte* from) {
   T value;
@@ -34,14 +34,14 @@ template <std::unsigned_integral T>
   return std::endian::native == std::endian::big ? value : ByteSwap(value);
 }
 
-/// Writes sizeof(T) bytes at `to`, least significant first.
+/// Writes sizeof(T) bytes at `to`, least significant byte first.
 template <std::unsigned_integral T>
 inline void StoreLittle(std::byte* to, T value) {
   if constexpr (std::endian::native != std::endian::little) value = ByteSwap(value);
   std::memcpy(to, &value, sizeof value);
 }
 
-/// Loads and stores integers of up to 8 bytes, least significant first.
+/// Loads and stores integers of up to 8 bytes, least significant byte first.
 [[nodiscard]] inline uint64_t LoadLittle(std::span<const std::byte> from) {
   uint64_t value = 0;
   for (size_t i = from.size(); i-- > 0;) value = value << 8 | static_cast<uint64_t>(from[i]);

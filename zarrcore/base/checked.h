@@ -19,7 +19,7 @@ namespace zarrfs {
   return product;
 }
 
-/// The product of all factors, and then `last`; 1 for none.
+/// The product of all factors and `last`; nullopt on overflow.
 [[nodiscard]] inline std::optional<uint64_t> CheckedProduct(std::span<const uint64_t> factors,
                                                             uint64_t last = 1) {
   uint64_t product = 1;

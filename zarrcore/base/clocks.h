@@ -11,7 +11,7 @@ constexpr int64_t Nanoseconds(const timespec& time) {
   return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Never jumps: for ages and timeouts.
+/// The monotonic time, which never jumps: for ages and timeouts.
 inline int64_t SteadyNowNs() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
@@ -23,7 +23,7 @@ inline int64_t CoarseNowNs() {
   return Nanoseconds(now);
 }
 
-/// Since 1970: to compare with the timestamps of files.
+/// The time since 1970, to compare with the timestamps of files.
 inline int64_t RealNowNs() {
   return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }

@@ -1,4 +1,4 @@
-// Counters<kCount>: numbers that many threads increment all the time and somebody reads sometimes.
+// Counters<kCount>: numbers that many threads increment often and that are read rarely.
 //
 // Each thread adds to cache lines that it shares with few other threads, with relaxed atomics, so
 // an increment costs a few nanoseconds regardless of the number of threads; Sum() adds up all
@@ -28,13 +28,13 @@ class Counters {
  public:
   Counters() : lines_(std::make_unique<std::array<Lines, kThreads>>()) {}
 
-  /// `counter` < kCount. Any thread.
+  /// Adds `amount` to a counter; `counter` must be below kCount. Thread-safe.
   void Add(size_t counter, uint64_t amount = 1) {
     (*lines_)[internal::ThreadNumber() % kThreads].values[counter].fetch_add(
         amount, std::memory_order_relaxed);
   }
 
-  /// The total over all threads. Any thread.
+  /// The total of a counter over all threads. Thread-safe.
   [[nodiscard]] uint64_t Sum(size_t counter) const {
     uint64_t sum = 0;
     for (const Lines& lines : *lines_) {

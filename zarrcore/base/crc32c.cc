@@ -7,8 +7,8 @@
 namespace zarrfs {
 namespace {
 
-// Polynomials over GF(2) modulo that of the checksum, with the coefficient of x^0 in the highest
-// bit, as in zlib's crc32_combine().
+// Polynomials over GF(2), modulo the polynomial of CRC-32C. As in zlib's crc32_combine(), the
+// highest bit is the coefficient of x^0.
 constexpr uint32_t kPolynomial = 0x82f63b78;
 constexpr uint32_t kOne = 1U << 31;
 constexpr uint32_t kX8 = kOne >> 8;
@@ -35,12 +35,12 @@ uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_length) 
 }
 
 void Crc32cSum::Add(std::span<const std::byte> piece) {
-  // The library takes the length as an int and leaves both inversions of the standard to the
-  // caller.
-  constexpr size_t kLongestRun = size_t{1} << 30;
+  // The CRC-32C function of ISA-L takes the length as an int. Its caller must invert the initial
+  // value and the result, as the standard requires.
+  constexpr size_t kMaxRun = size_t{1} << 30;
   while (!piece.empty()) {
-    const std::span<const std::byte> run = piece.first(std::min(piece.size(), kLongestRun));
-    // The library only reads it, but its API predates const.
+    const std::span<const std::byte> run = piece.first(std::min(piece.size(), kMaxRun));
+    // ISA-L only reads the buffer, but takes a pointer to non-const.
     auto* start = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(run.data()));
     state_ = crc32_iscsi(start, static_cast<int>(run.size()), state_);
     piece = piece.subspan(run.size());

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli, as in iSCSI).
+// CRC-32C (Castagnoli), the checksum of iSCSI and of Zarr's `crc32c` codec.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace zarrfs {
 
-/// The checksum of bytes that come in pieces.
+/// Computes the checksum of bytes that are added piece by piece.
 class Crc32cSum {
  public:
   void Add(std::span<const std::byte> piece);
@@ -17,7 +17,7 @@ class Crc32cSum {
   uint32_t state_ = 0xffffffff;
 };
 
-/// The checksum of `bytes`; 0xE3069283 for the ASCII text "123456789".
+/// The checksum of `bytes`; 0xE3069283 for the ASCII string "123456789".
 [[nodiscard]] uint32_t Crc32c(std::span<const std::byte> bytes);
 
 /// The checksum of two adjacent runs of bytes, computed from the checksum of each.

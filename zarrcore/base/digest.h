@@ -1,5 +1,5 @@
-// Digest: SHA-256, to compare values that are not kept. Unlike with a 64-bit hash, nobody can craft
-// two values with the same digest.
+// Digest: a SHA-256 hash, used to compare values without storing them. Unlike with a 64-bit hash,
+// nobody can craft two values with the same digest.
 #pragma once
 
 #include <nettle/sha2.h>
@@ -19,7 +19,7 @@ struct Digest {
   auto operator<=>(const Digest&) const = default;
 };
 
-/// For unordered containers.
+/// The hash of a Digest, for unordered containers.
 struct DigestHash {
   size_t operator()(const Digest& digest) const {
     size_t hash;
@@ -28,8 +28,8 @@ struct DigestHash {
   }
 };
 
-/// Digests values one after the other. Add() prefixes a text with its length, so only equal lists
-/// of values have equal digests.
+/// Computes the digest of a list of values. Add() prefixes each string with its length, so only
+/// equal lists have equal digests.
 class DigestBuilder {
  public:
   DigestBuilder() { sha256_init(&state_); }
@@ -38,7 +38,7 @@ class DigestBuilder {
   DigestBuilder& Add(std::span<const std::byte> bytes);
   DigestBuilder& Add(uint64_t number);
   DigestBuilder& Add(const Digest& digest);
-  /// The bytes alone, without a length.
+  /// Adds the bytes without a length prefix.
   void AddRaw(std::string_view bytes);
   [[nodiscard]] Digest Finish();
 

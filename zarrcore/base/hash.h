@@ -1,13 +1,13 @@
-// Hashes of several integers, for hash tables and to tell values apart. Not cryptographic: use
-// zarrcore/base/digest.h against crafted values.
+// Combines integers into a hash, for hash tables and for detecting changes. Not cryptographic: use
+// zarrcore/base/digest.h if an attacker could craft the values.
 #pragma once
 
 #include <cstdint>
 
 namespace zarrfs {
 
-/// Mixes `field` into `hash` with the finalizer of MurmurHash3: each bit of the input changes half
-/// of the output bits. The order of the fields matters.
+/// Mixes `field` into `hash` with the finalizer of MurmurHash3: changing one bit of the input
+/// changes half of the output bits on average. The order of the fields matters.
 [[nodiscard]] constexpr uint64_t HashCombine(uint64_t hash, uint64_t field) {
   uint64_t x = hash * 0x9e3779b97f4a7c15 + field + 0x632be59bd9b4e019;
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;

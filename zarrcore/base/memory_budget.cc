@@ -9,9 +9,10 @@
 namespace zarrfs {
 namespace {
 
-// How soon an abandoned wait ends.
+// The interval at which a waiting request checks whether it was abandoned.
 constexpr std::chrono::milliseconds kLook{50};
-// How long a request that is alone waits for memory of values still in use, or of small parts.
+// How long an exclusive request (Alone) waits until values still in use and small requests release
+// their memory.
 constexpr int kPatienceMs = 1000;
 
 struct OfThread {
@@ -23,7 +24,7 @@ thread_local OfThread of_thread;
 }  // namespace
 
 MemoryBudget& ProcessMemory() {
-  // Never destroyed: caches that live as long as the process hold shares.
+  // Never destroyed, because caches that are never destroyed hold shares of the budget.
   static MemoryBudget& memory = *new MemoryBudget;
   return memory;
 }
@@ -58,7 +59,7 @@ Result<MemoryBudget::Share> MemoryBudget::Take(uint64_t bytes, uint64_t held) {
                 bytes + held, limit);
   }
   const auto no_room = [&] {
-    return Fail(ErrorCode::kWouldBlock, "{} bytes of memory are not free", bytes);
+    return Fail(ErrorCode::kWouldBlock, "{} bytes of memory are not available", bytes);
   };
   if (!is_alone && bytes > limit / kSmallPart && !Enter()) return no_room();
   const uint64_t allowed = is_alone ? most : limit;
@@ -84,8 +85,9 @@ void MemoryBudget::Trim() {
 
 bool MemoryBudget::Enter() {
   Work* const work = of_thread.work;
-  if (work != nullptr && work->is_counted_) return true;  // it ends without waiting
-  const std::lock_guard lock(mutex_);
+  // A request that already holds memory need not wait to enter.
+  if (work != nullptr && work->is_counted_) return true;
+  const MutexLock lock(mutex_);
   if (!queue_.empty()) return false;
   if (work != nullptr && &work->budget_ == this) {
     ++working_;
@@ -95,7 +97,7 @@ bool MemoryBudget::Enter() {
 }
 
 void MemoryBudget::MakeRoom(uint64_t bytes) {
-  const std::lock_guard lock(holders_mutex_);
+  const MutexLock lock(holders_mutex_);
   const uint64_t limit = this->limit();
   const uint64_t room = limit - std::min(limit, bytes);
   const uint64_t before = used_;
@@ -105,7 +107,7 @@ void MemoryBudget::MakeRoom(uint64_t bytes) {
     give_up(used - room);
   }
 #ifdef __GLIBC__
-  // Small freed pieces go back to the system, too.
+  // malloc keeps small freed blocks for reuse. Return them to the system.
   if (used_ < before) malloc_trim(0);
 #endif
 }
@@ -120,16 +122,18 @@ MemoryBudget::Work::Work(MemoryBudget& budget) : budget_(budget) { of_thread.wor
 MemoryBudget::Work::~Work() {
   of_thread.work = nullptr;
   if (!is_counted_) return;
-  const std::lock_guard lock(budget_.mutex_);
+  const MutexLock lock(budget_.mutex_);
   --budget_.working_;
   budget_.turned_.notify_all();
 }
 
 MemoryBudget::Alone::Alone(MemoryBudget& budget, const std::function<bool()>& is_given_up)
     : budget_(budget) {
-  std::unique_lock lock(budget_.mutex_);
+  MutexLock lock(budget_.mutex_);
   budget_.queue_.push_back(this);
-  const auto is_turn = [&] { return budget_.queue_.front() == this && budget_.working_ == 0; };
+  const auto is_turn = [&]() REQUIRES(budget_.mutex_) {
+    return budget_.queue_.front() == this && budget_.working_ == 0;
+  };
   while (!is_turn()) {
     if (is_given_up()) return;
     budget_.turned_.wait_for(lock, kLook);
@@ -140,19 +144,19 @@ MemoryBudget::Alone::Alone(MemoryBudget& budget, const std::function<bool()>& is
 
 MemoryBudget::Alone::~Alone() {
   if (granted_) of_thread.alone_in = nullptr;
-  const std::lock_guard lock(budget_.mutex_);
+  const MutexLock lock(budget_.mutex_);
   std::erase(budget_.queue_, this);
   budget_.turned_.notify_all();
 }
 
 MemoryBudget::Holder::Holder(MemoryBudget& budget, std::function<void(uint64_t)> give_up)
     : budget_(budget) {
-  const std::lock_guard lock(budget_.holders_mutex_);
+  const MutexLock lock(budget_.holders_mutex_);
   at_ = budget_.holders_.insert(budget_.holders_.end(), std::move(give_up));
 }
 
 MemoryBudget::Holder::~Holder() {
-  const std::lock_guard lock(budget_.holders_mutex_);
+  const MutexLock lock(budget_.holders_mutex_);
   budget_.holders_.erase(at_);
 }
 

@@ -1,41 +1,41 @@
-// MemoryBudget: the one bound on the memory of a process that decodes bytes from others.
+// MemoryBudget: the one limit on the memory of a process that decodes untrusted bytes.
 //
-// Caches, returned values and running decodes all hold Shares of it. A request takes all the memory
-// it needs at once, before allocating. Take() first has the caches evict. If that is not enough it
-// does not wait but fails with kWouldBlock, so no thread ever waits for memory while holding some.
-// The request then releases everything, waits for its turn in order of arrival (Alone), and is
-// repeated while no other request decodes:
+// Caches, returned values and running decodes hold Shares of the budget. A request takes all the
+// memory it needs at once, before allocating. Take() first makes the caches evict. If that does not
+// free enough, Take() does not wait but fails with kWouldBlock, so no thread ever waits for memory
+// while holding some. The request then releases everything, waits for its turn in order of arrival
+// (Alone), and is repeated while no other request holds memory:
 //
 //              Take() succeeds
 //   Work ───────────────────────────▶ done
 //     │  kWouldBlock: release everything                       ▲
 //     └──────────▶ Alone: wait until no Work holds any ────────┘  or kTooLarge, kNoMemory
 //
-// Takes of kSmallPart of the budget are never refused because others wait, nor waited for: metadata
-// and indexes can be read while a large chunk is decoded.
+// Requests of up to 1/kSmallPart of the budget need not wait for an exclusive request, and an
+// exclusive request does not wait for them, so metadata and indexes can be read while a large chunk
+// is decoded.
 //
 // Every member may be called from any thread.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <utility>
 
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 
 namespace zarrfs {
 
 class MemoryBudget {
  public:
-  /// How much a request that runs alone may take beyond the budget: an incompressible chunk of 2
-  /// GiB is decoded within 4 GiB.
+  /// The number of bytes by which an exclusive request may exceed the budget, so an incompressible
+  /// chunk of 2 GiB can be decoded with a budget of 4 GiB.
   static constexpr uint64_t kSlack = 16u << 20;
-  /// A take of up to this fraction (one in N) of the budget is small.
+  /// Requests of up to 1/kSmallPart of the budget count as small.
   static constexpr uint64_t kSmallPart = 256;
 
   /// Bytes taken from the budget; the destructor returns them.
@@ -55,9 +55,9 @@ class MemoryBudget {
     ~Share() { ShrinkTo(0); }
 
     [[nodiscard]] uint64_t bytes() const { return bytes_; }
-    /// Returns the excess over `bytes`.
+    /// Returns the bytes in excess of `bytes` to the budget.
     void ShrinkTo(uint64_t bytes) noexcept;
-    /// Takes over another share of the same budget.
+    /// Takes over the bytes of another share of the same budget.
     void Add(Share&& other) noexcept;
 
    private:
@@ -68,15 +68,16 @@ class MemoryBudget {
     uint64_t bytes_ = 0;
   };
 
-  /// `limit`: bytes; unlimited by default.
+  /// `limit` is in bytes; unlimited by default.
   explicit MemoryBudget(uint64_t limit = UINT64_MAX) : limit_(limit) {}
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  /// Takes all memory of an operation: input, output and working memory, except `held` bytes that
-  /// the caller already has for it. kTooLarge if it can never fit. kWouldBlock if there is no room
-  /// now: release everything and repeat the request Alone. kNoMemory if there is no room although
-  /// the request is alone.
+  /// Takes the memory of an operation from the budget: input, output and working memory, except
+  /// `held` bytes that the caller already holds for the operation. Errors: kTooLarge if the
+  /// operation can never fit; kWouldBlock if it does not fit now, and the caller must release
+  /// everything and repeat the request Alone; kNoMemory if it does not fit although the request is
+  /// exclusive.
   [[nodiscard]] Result<Share> Take(uint64_t bytes, uint64_t held = 0);
 
   /// Evicts down to the new limit immediately.
@@ -84,8 +85,8 @@ class MemoryBudget {
   [[nodiscard]] uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
   [[nodiscard]] uint64_t used() const { return used_.load(std::memory_order_relaxed); }
 
-  /// While it lives, the current thread works on one request. Locks only if the request takes
-  /// memory. Does not nest.
+  /// A scope in which the current thread works on one request. Takes a lock only if the request
+  /// takes memory. Does not nest.
   class Work {
    public:
     explicit Work(MemoryBudget& budget);
@@ -96,11 +97,11 @@ class MemoryBudget {
    private:
     friend MemoryBudget;
     MemoryBudget& budget_;
-    bool is_counted_ = false;  // in working_
+    bool is_counted_ = false;  // whether this request counts in working_
   };
 
-  /// Waits, in order of arrival, until no other request holds memory; while it lives, others can
-  /// take only small parts. The current thread must hold no memory.
+  /// Waits, in order of arrival, until no other request holds memory. During the lifetime of this
+  /// object, other requests can take only small amounts. The current thread must hold no memory.
   class Alone {
    public:
     /// Stops waiting soon after `is_given_up` returns true.
@@ -116,8 +117,9 @@ class MemoryBudget {
     bool granted_ = false;
   };
 
-  /// While it lives, `give_up` is called when memory is short, with the number of missing bytes, in
-  /// the order in which holders were made. It is called on any thread and must take no memory.
+  /// Registers `give_up` for the lifetime of this object. `give_up` is called when memory is short,
+  /// on any thread, with the number of missing bytes. Holders are called in the order of their
+  /// construction, and must not take memory from the budget.
   class Holder {
    public:
     Holder(MemoryBudget& budget, std::function<void(uint64_t missing)> give_up);
@@ -131,31 +133,35 @@ class MemoryBudget {
   };
 
  private:
-  // Limit of freed small pieces that may stay with the allocator.
+  // The number of freed bytes that may stay with the allocator before Trim() returns them to the
+  // system.
   static constexpr uint64_t kTrimmedAtOnce = 64u << 20;
 
   bool Add(uint64_t bytes, uint64_t limit);
-  // Makes the allocator return freed memory to the system, if that may be much.
+  // Makes the allocator return freed memory to the system, if at least kTrimmedAtOnce bytes were
+  // freed.
   void Trim();
-  // Counts the current request among those that hold memory; false if a request waits to be alone.
+  // Counts the current request among those that hold memory; false if an exclusive request is
+  // waiting.
   bool Enter();
-  // Makes holders evict until `bytes` more fit.
+  // Makes holders evict until `bytes` more fit into the budget.
   void MakeRoom(uint64_t bytes);
 
   std::atomic<uint64_t> limit_;
   std::atomic<uint64_t> used_ = 0;
-  std::atomic<uint64_t> given_back_ = 0;  // since the last Trim() that had an effect
+  std::atomic<uint64_t> given_back_ = 0;  // bytes returned since the last Trim() that had an effect
 
-  std::mutex mutex_;                // guards the next three
-  std::condition_variable turned_;  // queue_ or working_ has changed
-  std::deque<const Alone*> queue_;  // the first one is alone once nobody works
-  size_t working_ = 0;              // requests that hold memory
+  Mutex mutex_;
+  CondVar turned_;  // notified when queue_ or working_ changes
+  // The first request becomes exclusive once working_ is 0.
+  std::deque<const Alone*> queue_ GUARDED_BY(mutex_);
+  size_t working_ GUARDED_BY(mutex_) = 0;  // the number of requests that hold memory
 
-  std::mutex holders_mutex_;  // guards the next; never held together with mutex_
-  std::list<std::function<void(uint64_t)>> holders_;
+  Mutex holders_mutex_;  // never locked while mutex_ is held, or the reverse
+  std::list<std::function<void(uint64_t)>> holders_ GUARDED_BY(holders_mutex_);
 };
 
-/// The budget of this process: unlimited by default.
+/// The budget of this process; unlimited until SetLimit() is called.
 [[nodiscard]] MemoryBudget& ProcessMemory();
 
 }  // namespace zarrfs

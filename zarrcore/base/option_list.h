@@ -1,4 +1,4 @@
-// Lists of options as after -o: "region=eu-west-1,anonymous".
+// Comma-separated lists of options, such as the argument of -o: "region=eu-west-1,anonymous".
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace zarrfs {
 
-/// Splits the argument of -o at its commas; empty words are dropped. Commas after a backslash or
-/// between double quotes (as in security contexts) do not split. Quotes are kept; a backslash
+/// Splits the argument of -o at its commas, and drops empty words. Commas after a backslash or
+/// between double quotes (as in security contexts) do not split. Quotes are kept. A backslash
 /// before a comma, a backslash or a double quote is removed.
 [[nodiscard]] std::vector<std::string> SplitOptions(std::string_view list);
 
-/// `option` as one word of such a list.
+/// Escapes `option`, so SplitOptions() returns it as one word.
 [[nodiscard]] std::string EscapeOption(std::string_view option);
 
-/// The part before "=", or everything.
+/// The name of an option: the part before "=", or all of `option` if it has no "=".
 [[nodiscard]] std::string_view NameOfOption(std::string_view option);
 
 }  // namespace zarrfs

@@ -1,4 +1,4 @@
-// Text from a store or another program, made fit for log lines, messages and terminals.
+// Makes strings from a store or another program safe for log lines, messages and terminals.
 #pragma once
 
 #include <string>
@@ -6,13 +6,15 @@
 
 namespace zarrfs {
 
-/// `text` as one line of a log: lines joined by "; ", other control characters as '?'.
+/// Returns `text` as one line for a log: its lines joined by "; ", other control characters
+/// replaced by '?'.
 [[nodiscard]] std::string OneLine(std::string_view text);
 
-/// `text` for a terminal, which would obey control characters: they become \xNN.
+/// Replaces control characters, which a terminal would interpret, by \xNN.
 [[nodiscard]] std::string Visible(std::string_view text);
 
-/// The first 100 bytes of `text` in printable ASCII, other bytes as '?'; "..." if there are more.
+/// The first 100 bytes of `text`, with '?' for each byte that is not printable ASCII, and "..." if
+/// bytes are omitted.
 [[nodiscard]] std::string AsciiExcerpt(std::string_view text);
 
 }  // namespace zarrfs

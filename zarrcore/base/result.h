@@ -1,4 +1,5 @@
-// The one way to fail: Result<T> is a value or an Error{code, message}.
+// Result<T> is a value, or an Error with a code and a message. All functions that can fail return
+// it.
 //
 // A message names the key it is about, what was expected and what was found, e.g.
 //   "temperature/c/0/1: shard index checksum 0x1f3a0000, computed 0x77b01122"
@@ -16,21 +17,21 @@ namespace zarrfs {
 
 enum class ErrorCode {
   kNotFound,          // no such object, folder or name
-  kDamaged,           // the store holds bytes that break the format
+  kDamaged,           // the store holds bytes that violate the format
   kIo,                // the store could not be read
   kPermissionDenied,  // the store refuses this reader
-  kStale,             // the object is no longer the version that was asked for
+  kStale,             // the object no longer has the requested version
   kInterrupted,       // the caller stopped waiting
   kTimedOut,          // the store did not answer in time
-  kUnsupported,       // valid Zarr that this program, or this view, cannot express
-  kInvalidArgument,   // the request makes no sense
-  kTooLarge,          // beyond a stated cap
+  kUnsupported,       // valid Zarr that this program or this view does not support
+  kInvalidArgument,   // the request is invalid
+  kTooLarge,          // a size exceeds a limit
   kNoMemory,          // memory has run out
-  kTooManyOpenFiles,  // the process is out of descriptors
-  kWouldBlock,        // the answer is not cached, and this thread may not wait for it
-  kNotADirectory,     // a path goes through something that is not a folder
-  kLinkRefused,       // a symbolic link that is not followed, dangles or loops
-  kZarrfsMount,       // lies in a zarrfs mount, which is never entered
+  kTooManyOpenFiles,  // the process has no free descriptors
+  kWouldBlock,        // the answer is not cached, and this thread must not wait for it
+  kNotADirectory,     // a path continues below something that is not a folder
+  kLinkRefused,       // a symbolic link that must not be followed, dangles or loops
+  kZarrfsMount,       // the path is in a zarrfs mount, which zarrfs never reads
 };
 
 struct Error {
@@ -44,23 +45,24 @@ using Result = tl::expected<T, Error>;
 /// The errno that a reader of the mount sees for `code`.
 int ToErrno(ErrorCode code);
 
-/// The code for an errno from the operating system; kIo for an errno without a code of its own.
+/// The code for an errno from the operating system; kIo if no code corresponds to it.
 ErrorCode FromErrno(int error_number);
 
-/// strerror(3).
+/// The description of an errno, from strerror(3).
 std::string ErrnoText(int error_number);
 
-/// "not found", "damaged", …: for messages and logs.
+/// The name of a code for messages and logs: "not found", "damaged", …
 std::string_view ToString(ErrorCode code);
 
-/// `return Fail(ErrorCode::kDamaged, "{}: expected {} bytes, found {}", key, want, got);`
+/// Makes an error: `return Fail(ErrorCode::kDamaged, "{}: expected {} bytes, found {}", key, want,
+/// got);`
 template <typename... Args>
 [[nodiscard]] tl::unexpected<Error> Fail(ErrorCode code, fmt::format_string<Args...> format,
                                          Args&&... args) {
   return tl::unexpected<Error>(Error{code, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-/// `if (!r) return Fail(r);` passes on the error of `r`.
+/// Returns the error of another result: `if (!r) return Fail(r);`
 template <typename T>
 [[nodiscard]] tl::unexpected<Error> Fail(const Result<T>& failed) {
   return tl::unexpected<Error>(failed.error());

@@ -1,7 +1,6 @@
 #include "zarrcore/base/size_text.h"
 
-#include <charconv>
-#include <system_error>
+#include "zarrcore/base/number_text.h"
 
 namespace zarrfs {
 
@@ -21,11 +20,9 @@ std::optional<uint64_t> ParseSize(std::string_view text) {
     for (size_t power = 0; power <= letter / 2; ++power) unit *= step;
     text.remove_suffix(1);
   }
-  uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || number > UINT64_MAX / unit) return std::nullopt;
-  return number * unit;
+  const auto number = NumberFrom<uint64_t>(text);
+  if (!number || *number > UINT64_MAX / unit) return std::nullopt;
+  return *number * unit;
 }
 
 }  // namespace zarrfs

@@ -8,7 +8,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kLongestWord = 64;  // bytes; the time is quadratic
+constexpr size_t kMaxWord = 64;  // in bytes; computing the distance takes quadratic time
 
 // The number of edits that turn one word into the other (optimal string alignment distance).
 size_t Distance(std::string_view from, std::string_view to) {
@@ -33,11 +33,11 @@ size_t Distance(std::string_view from, std::string_view to) {
 }  // namespace
 
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> known) {
-  if (word.empty() || word.size() > kLongestWord) return "";
+  if (word.empty() || word.size() > kMaxWord) return "";
   std::string_view nearest;
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string_view each : known) {
-    if (each.size() > kLongestWord) continue;
+    if (each.size() > kMaxWord) continue;
     if (const size_t edits = Distance(word, each); edits < least) {
       least = edits;
       nearest = each;

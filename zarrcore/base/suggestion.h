@@ -1,4 +1,4 @@
-// "did you mean …?": the known word closest to a mistyped one.
+// Suggests the known word that is closest to a mistyped one.
 #pragma once
 
 #include <span>
@@ -7,8 +7,9 @@
 
 namespace zarrfs {
 
-/// ": did you mean 'view'?", for a message about the unknown word; "" if no known word is close.
-/// One letter in three may be wrong, missing, extra, or swapped with its neighbour.
+/// Returns ": did you mean 'view'?" for appending to a message about an unknown word, or "" if no
+/// known word is close. One letter in three may be wrong, missing, extra, or swapped with its
+/// neighbour.
 [[nodiscard]] std::string DidYouMean(std::string_view word,
                                      std::span<const std::string_view> known);
 

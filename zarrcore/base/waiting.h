@@ -1,13 +1,13 @@
-// Whether the current thread may wait for a store, and whether anybody waits for its result.
+// Records for each thread whether it may wait for a store, and whether its work was abandoned.
 //
 // A thread that answers from caches must never hang on a dead server. It works inside a NoWaiting
 // scope: any call that would block (a store call through GatedStore, a load that another thread
 // runs) fails at once with kWouldBlock, and the caller repeats the request on a thread that may
 // wait.
 //
-// When a reader is interrupted, its request is answered early and then abandoned: its next call to
-// the store or a codec fails with kWouldBlock, too. Requests that waited for the same result then
-// load it themselves.
+// When a reader is interrupted, its request is answered early and then abandoned: the next call
+// that the request makes to the store or a codec also fails with kWouldBlock. Requests that waited
+// for the same result then load it themselves.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ inline thread_local const std::function<bool()>* is_given_up = nullptr;
 
 [[nodiscard]] inline bool MayWait() { return internal::may_wait; }
 
-/// While it lives, the current thread may not wait.
+/// A scope in which the current thread may not wait.
 class NoWaiting {
  public:
   NoWaiting() : before_(internal::may_wait) { internal::may_wait = false; }
@@ -38,7 +38,7 @@ class NoWaiting {
   return internal::is_given_up != nullptr && (*internal::is_given_up)();
 }
 
-/// While it lives, `is_given_up` tells whether the current thread's work has become useless.
+/// A scope in which `is_given_up` tells whether the current thread's work was abandoned.
 class GivenUpIf {
  public:
   explicit GivenUpIf(std::function<bool()> is_given_up)

@@ -20,26 +20,27 @@ constexpr std::array<std::string_view, 6> kCompressors = {"blosclz", "lz4",  "lz
 constexpr std::array<std::string_view, 3> kShuffles = {"noshuffle", "shuffle", "bitshuffle"};
 static_assert(BLOSC_NOSHUFFLE == 0 && BLOSC_SHUFFLE == 1 && BLOSC_BITSHUFFLE == 2);
 
-constexpr int kThreads = 1;  // the caller's own
+constexpr int kThreads = 1;  // c-blosc then decodes on the calling thread
 
-// The frame header: version, version of the compressor's format, flags, type size, and three
-// little-endian int32: decoded bytes, block bytes, encoded bytes with the header.
+// The header of a frame: format version, version of the compressor's format, flags, type size, and
+// three little-endian int32: the decoded size, the size of a block, and the size of the frame.
 constexpr uint8_t kFlagCopied = 0x02;
 constexpr uint8_t kFlagReserved = 0x08;
-constexpr uint8_t kLastFormat = 4;  // blosclz, lz4, snappy, zlib, zstd
+// The compressors' formats are blosclz, lz4, snappy, zlib and zstd.
+constexpr uint8_t kLastFormat = 4;
 constexpr size_t kBlockOffsetSize = 4;
 
-// Memory that a decoder uses without taking it from ProcessMemory().
+// Memory that a decoder may use without a reservation from ProcessMemory().
 constexpr uint64_t kFreeBuffers = 8u << 20;
 
 struct FrameSizes {
   uint64_t decoded;
   uint64_t encoded;
-  uint64_t buffers = 0;  // allocated by the library: three per block
+  uint64_t buffers = 0;  // allocated by c-blosc: three times the block size
 };
 
-// Checks everything that the library reads from a header against the input's size and `limit`:
-// c-blosc trusts parts of it.
+// Checks all header values that c-blosc uses against the input's size and `limit`, because c-blosc
+// trusts some of them.
 Result<FrameSizes> CheckHeader(BytesView frame, uint64_t limit) {
   if (frame.size() < BLOSC_MIN_HEADER_LENGTH) {
     return Fail(ErrorCode::kDamaged, "blosc: expected at least {} bytes, found {}",
@@ -64,7 +65,7 @@ Result<FrameSizes> CheckHeader(BytesView frame, uint64_t limit) {
     return Fail(ErrorCode::kDamaged, "blosc: header states {} decoded bytes, expected at most {}",
                 decoded, limit);
   }
-  // The library allocates a multiple of a block.
+  // c-blosc allocates a multiple of the block size, so the block size must be limited.
   if (type_size == 0 || block == 0 || block > std::max<uint32_t>(decoded, 1) ||
       block > static_cast<uint32_t>(BLOSC_MAX_BLOCKSIZE)) {
     return Fail(ErrorCode::kDamaged,
@@ -73,7 +74,8 @@ Result<FrameSizes> CheckHeader(BytesView frame, uint64_t limit) {
   }
   if ((flags & kFlagCopied) != 0) {
     if (uint64_t{decoded} + BLOSC_MAX_OVERHEAD != encoded) {
-      return Fail(ErrorCode::kDamaged, "blosc: header states {} copied bytes in {} encoded ones",
+      return Fail(ErrorCode::kDamaged,
+                  "blosc: the header states {} bytes, not compressed, but the chunk has {}",
                   decoded, encoded);
     }
     return FrameSizes{decoded, encoded};
@@ -114,8 +116,7 @@ class BloscCodec : public BytesToBytesCodec {
     if (decoded.empty()) return decoded;
     const int written =
         blosc_decompress_ctx(encoded.data(), decoded.data(), decoded.size(), kThreads);
-    // The library returns fewer bytes, without an error, if a block is not a whole number of
-    // elements.
+    // If a block is not a whole number of elements, c-blosc returns fewer bytes and no error.
     if (written < 0 || static_cast<uint64_t>(written) != sizes->decoded) {
       return Fail(ErrorCode::kDamaged, "blosc: frame of {} bytes does not decode to {}",
                   sizes->encoded, sizes->decoded);
@@ -128,7 +129,7 @@ class BloscCodec : public BytesToBytesCodec {
       return Fail(ErrorCode::kTooLarge, "blosc: {} bytes, at most {} fit into a frame",
                   decoded.size(), BLOSC_MAX_BUFFERSIZE);
     }
-    // The library calls its own printf for a compressor that it was built without.
+    // If c-blosc was built without the compressor, it would print a message.
     const std::string compressor(parameters_.compressor);
     if (blosc_compname_to_compcode(compressor.c_str()) < 0) {
       return Fail(ErrorCode::kUnsupported, "blosc: compressor '{}' is not built in", compressor);
@@ -147,7 +148,8 @@ class BloscCodec : public BytesToBytesCodec {
   const BloscParameters parameters_;
 };
 
-// A name, or a number as in numcodecs: 0, 1, 2 or -1, which chooses by the size of an element.
+// The shuffle in a configuration: a name, or a number as in numcodecs (0, 1, 2, or -1 to choose by
+// the element size).
 int ShuffleOf(const CodecSpec& codec, int64_t type_size) {
   const Json* value = FindMember(codec, "shuffle");
   if (value == nullptr) return BLOSC_NOSHUFFLE;

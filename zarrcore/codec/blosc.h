@@ -1,4 +1,4 @@
-// The configuration of "blosc" for an encoder.
+// The configuration of the codec "blosc" for an encoder.
 #pragma once
 
 #include <string_view>
@@ -10,15 +10,16 @@ namespace zarrfs {
 struct BloscParameters {
   std::string_view compressor = "lz4";
   int level = 5;
-  int shuffle = 0;  // as in c-blosc: none, bytes, bits
+  int shuffle = 0;  // as in c-blosc: 0 for none, 1 for bytes, 2 for bits
   size_t type_size = 1;
-  size_t block_size = 0;  // bytes; 0 lets the library choose
+  size_t block_size = 0;  // in bytes; 0 lets c-blosc choose
 
   [[nodiscard]] std::string_view shuffle_name() const;
 };
 
-/// The parameters in the configuration. Missing members, and members that no encoder accepts (a
-/// type size of 0), get the defaults for elements of `item_size` bytes.
+/// Reads the parameters in the configuration of `codec`. Missing members, and values that no
+/// encoder accepts, such as a type size of 0, are replaced by the defaults for elements of
+/// `item_size` bytes.
 [[nodiscard]] BloscParameters BloscParametersOf(const CodecSpec& codec, size_t item_size);
 
 }  // namespace zarrfs

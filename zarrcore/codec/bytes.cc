@@ -9,7 +9,8 @@ namespace {
 
 class BytesCodec : public ArrayToBytesCodec {
  public:
-  // `runs`: the big-endian parts of each struct, if only parts are big-endian; otherwise empty.
+  // `runs`: the big-endian parts of each struct, if only some of its parts are big-endian;
+  // otherwise empty.
   explicit BytesCodec(bool big_endian, std::vector<ByteRun> runs = {})
       : big_endian_(big_endian), runs_(std::move(runs)) {}
 
@@ -32,7 +33,7 @@ class BytesCodec : public ArrayToBytesCodec {
   }
 
  private:
-  // Its own inverse.
+  // Decodes or encodes. Both reverse the bytes of each item.
   Result<Bytes> Reorder(Bytes bytes, const ChunkSpec& spec, ErrorCode wrong_size) const {
     const auto checked = CheckSize("bytes", bytes, spec.data_type, spec.shape, wrong_size);
     if (!checked) return Fail(checked);

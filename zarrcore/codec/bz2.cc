@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxAtOnce = std::numeric_limits<unsigned>::max();
 
 void Feed(bz_stream& stream, BytesView input, std::span<std::byte> output) {
-  // The library only reads it, but its API predates const.
+  // libbz2 only reads the input, but takes a pointer to non-const.
   stream.next_in = const_cast<char*>(reinterpret_cast<const char*>(input.data()));
   stream.avail_in = static_cast<unsigned>(std::min(input.size(), kMaxAtOnce));
   stream.next_out = reinterpret_cast<char*>(output.data());
@@ -55,7 +55,7 @@ class Bz2Codec : public BytesToBytesCodec {
         }
         if (status == BZ_MEM_ERROR) return Fail(ErrorCode::kIo, "bz2: out of memory");
         if (status != BZ_OK && status != BZ_STREAM_END) {
-          return Fail(ErrorCode::kDamaged, "bz2: wrong data at byte {} of {} ({})",
+          return Fail(ErrorCode::kDamaged, "bz2: invalid data at byte {} of {} ({})",
                       encoded.size() - rest.size(), encoded.size(), status);
         }
         if (status == BZ_OK && rest.empty() && stream.avail_out != 0) {
@@ -67,7 +67,7 @@ class Bz2Codec : public BytesToBytesCodec {
   }
 
   Result<Bytes> Encode(BytesView decoded) const override {
-    // The documented maximum.
+    // The maximum size of the output, according to the manual of libbz2.
     const size_t bound = decoded.size() + decoded.size() / 100 + 600;
     if (bound > kMaxAtOnce) {
       return Fail(ErrorCode::kTooLarge, "bz2: {} bytes are too many", decoded.size());

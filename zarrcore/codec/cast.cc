@@ -39,16 +39,16 @@ class CastCodec : public DecodedCastCodec {
   }
 };
 
-constexpr size_t kMaxScalars = 256;  // each is compared with every element
+constexpr size_t kMaxScalars = 256;  // a limit, because each entry is compared with every element
 
-// An element that is converted by a table entry instead of the general rules.
+// An element that is converted by an entry of "scalar_map", not by the general rules.
 struct MappedScalar {
   Bytes from;
   Bytes to;
 };
 using ScalarMap = std::vector<MappedScalar>;
 
-// Equal as numbers; NaN is equal to NaN.
+// True if two elements are equal as numbers. NaN is equal to NaN.
 bool IsSame(BytesView element, BytesView other, const DataType& type) {
   return WithElementType(type, [&]<typename T>(std::type_identity<T>) {
     const auto a = LoadElement<T>(element.data());
@@ -63,11 +63,11 @@ bool IsSame(BytesView element, BytesView other, const DataType& type) {
   });
 }
 
-// ConvertElements(), except that the elements in `map` are replaced by their entries.
+// Like ConvertElements(), but elements in `map` are converted to their entries.
 Result<Bytes> ConvertMapped(Bytes elements, const DataType& from, const DataType& to,
                             Conversion conversion, const ScalarMap& map) {
   if (map.empty()) return ConvertElements(std::move(elements), from, to, conversion);
-  // Mapped elements need not be convertible.
+  // Keeps the original elements, because those in the map may not be convertible.
   const Bytes given = elements;
   const auto find = [&](size_t i) {
     const BytesView element = BytesView(given).subspan(i * from.item_size, from.item_size);
@@ -114,7 +114,8 @@ class CastValueCodec : public StoredAsCodec {
   const ScalarMap decoded_;
 };
 
-// The pairs [from, to] of a member of "scalar_map"; the last one of equal scalars comes first.
+// Parses the pairs [from, to] of a member of "scalar_map". If a scalar occurs more than once, its
+// last pair comes first in the result.
 Result<ScalarMap> ParseScalarMap(const CodecSpec& codec, std::string_view member,
                                  const DataType& from, const DataType& to) {
   const std::string name = fmt::format("codec '{}': scalar_map.{}", codec.name, member);
@@ -140,13 +141,13 @@ Result<ScalarMap> ParseScalarMap(const CodecSpec& codec, std::string_view member
   return map;
 }
 
-// The index of the text `member` in `names`; 0 if it is absent.
+// The index of the string `member` in `names`; 0 if the member is absent.
 Result<size_t> NameMember(const CodecSpec& codec, std::string_view member,
                           std::span<const std::string_view> names) {
   return ChoiceMember(codec, member, names, fmt::format("one of {}", fmt::join(names, ", ")));
 }
 
-// In the order of the enumerations.
+// The names of the roundings, in the order of the enumeration.
 constexpr std::array<std::string_view, 5> kRoundings = {
     "nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"};
 static_assert(static_cast<int>(Rounding::kNearestAway) == 4);

@@ -17,7 +17,7 @@ namespace zarrfs {
 namespace {
 
 const Bytef* Data(BytesView bytes) {
-  // For a null pointer the library returns its initial value.
+  // If the pointer is null, zlib returns the initial value of the sum.
   static constexpr Bytef kNothing = 0;
   return bytes.empty() ? &kNothing : reinterpret_cast<const Bytef*>(bytes.data());
 }
@@ -57,7 +57,8 @@ uint32_t Fletcher32(BytesView bytes) {
   return sum_of_sums << 16 | sum;
 }
 
-// The three words of the state. Constants and order are the definition of the hash.
+// The three words of the hash's state. Bob Jenkins' lookup3 defines the constants and the order of
+// operations.
 struct Lookup3 {
   uint32_t a;
   uint32_t b;
@@ -113,7 +114,7 @@ uint32_t JenkinsLookup3(BytesView bytes, uint32_t initial) {
 
 class ChecksumCodec : public BytesToBytesCodec {
  public:
-  // `name` is for messages.
+  // `name`: used in messages.
   ChecksumCodec(std::string name, Checksum checksum)
       : name_(std::move(name)), at_start_(checksum.at_start()), checksum_(checksum) {}
 
@@ -172,7 +173,7 @@ std::optional<Checksum::Kind> KindOf(const CodecSpec& codec) {
   return std::nullopt;
 }
 
-// Whether it is stored before the bytes.
+// True if the checksum comes before the bytes.
 Result<bool> IsAtStart(const CodecSpec& codec, Checksum::Kind kind) {
   using Kind = Checksum::Kind;
   if (codec.name == "crc32c") {
@@ -183,7 +184,7 @@ Result<bool> IsAtStart(const CodecSpec& codec, Checksum::Kind kind) {
   }
   const bool fixed = kind == Kind::kFletcher32 || kind == Kind::kJenkinsLookup3;
   const bool starts = kind == Kind::kCrc32 || kind == Kind::kAdler32;
-  // In numcodecs, null means the default.
+  // In numcodecs, the location null means the default.
   const Json* member = FindMember(codec, "location");
   const std::string usual = starts ? "start" : "end";
   const Result<std::string> location =
@@ -201,7 +202,7 @@ Result<uint32_t> InitialOf(const CodecSpec& codec, Checksum::Kind kind) {
   const Result<int64_t> initial = IntegerMember(codec, "initval", 0, kLargest, 0);
   if (!initial) return Fail(initial);
   if (const Json* prefix = FindMember(codec, "prefix"); prefix != nullptr && !prefix->is_null()) {
-    return Fail(ErrorCode::kUnsupported, "codec '{}': a prefix is not known", codec.name);
+    return Fail(ErrorCode::kUnsupported, "codec '{}': a prefix is not supported", codec.name);
   }
   return static_cast<uint32_t>(*initial);
 }
@@ -259,7 +260,8 @@ Result<void> Checksum::Compare(uint32_t stored, uint32_t computed) const {
 Result<BytesToBytesPtr> MakeChecksumCodec(const CodecSpec& codec) {
   const auto checksum = Checksum::Of(codec);
   if (!checksum) return Fail(checksum);
-  if (!*checksum) return Fail(ErrorCode::kInvalidArgument, "'{}' is no checksum", codec.name);
+  if (!*checksum)
+    return Fail(ErrorCode::kInvalidArgument, "codec '{}' is not a checksum", codec.name);
   return std::make_shared<const ChecksumCodec>(codec.name, **checksum);
 }
 

@@ -1,4 +1,4 @@
-// Checksum: the sums that checksum codecs store before or after the encoded bytes.
+// Checksum: the checksums that codecs store before or after the encoded bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,35 @@
 
 namespace zarrfs {
 
-/// Bytes of each stored checksum, little-endian.
+/// The size of a stored checksum in bytes. Checksums are little-endian.
 inline constexpr uint64_t kChecksumBytes = 4;
 
 class Checksum {
  public:
   enum class Kind : uint8_t { kCrc32c, kCrc32, kAdler32, kFletcher32, kJenkinsLookup3 };
-  /// Kinds below this combine.
+  /// The number of kinds whose sums can be combined. In Kind, these come first.
   static constexpr size_t kCombining = 3;
 
-  /// nullopt if the codec is not a checksum; an error if its configuration is unknown.
+  /// Makes the checksum of a codec. nullopt if the codec is not a checksum; an error if its
+  /// configuration is invalid or unknown.
   [[nodiscard]] static Result<std::optional<Checksum>> Of(const CodecSpec& codec);
 
   [[nodiscard]] Kind kind() const { return kind_; }
-  /// Whether it is stored before the bytes instead of after them.
+  /// True if the checksum comes before the bytes, false if it comes after them.
   [[nodiscard]] bool at_start() const { return at_start_; }
-  /// For messages.
+  /// The name of the checksum, for messages.
   [[nodiscard]] const char* name() const;
 
   [[nodiscard]] uint32_t Sum(BytesView bytes) const;
-  /// Whether Combine() may be called.
+  /// True if Combine() may be called for this kind.
   [[nodiscard]] bool combines() const { return static_cast<size_t>(kind_) < kCombining; }
-  /// The sum of a run of bytes, computed from the sums of its two parts.
+  /// The sum of a run of bytes, computed from the sums of its two parts. `second_length`: bytes in
+  /// the second part.
   [[nodiscard]] static uint32_t Combine(Kind kind, uint32_t first, uint32_t second,
                                         uint64_t second_length);
   [[nodiscard]] static uint32_t SumOf(Kind kind, BytesView bytes);
 
-  /// kDamaged, with both sums, unless they are equal.
+  /// kDamaged, with both sums, if the sums differ.
   [[nodiscard]] Result<void> Compare(uint32_t stored, uint32_t computed) const;
 
   bool operator==(const Checksum&) const = default;
@@ -47,7 +49,7 @@ class Checksum {
 
   Kind kind_;
   bool at_start_;
-  uint32_t initial_;  // of kJenkinsLookup3
+  uint32_t initial_;  // the seed of kJenkinsLookup3
 };
 
 }  // namespace zarrfs

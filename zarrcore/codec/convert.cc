@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-// The layout of a float16.
+// The layout of a float16: the bits of exponent and fraction, and the code of infinity.
 constexpr uint16_t kMagnitude = 0x7fff;
 constexpr uint16_t kInfinity = 0x7c00;
 
@@ -24,7 +24,7 @@ constexpr bool kIsFloat = std::is_same_v<T, Half> || std::is_floating_point_v<T>
 double Round(double value, Rounding rounding) {
   switch (rounding) {
     case Rounding::kNearestEven:
-      return std::nearbyint(value);  // nobody changes the rounding mode from its default
+      return std::nearbyint(value);  // rounds to even, because no code changes the rounding mode
     case Rounding::kTowardsZero:
       return std::trunc(value);
     case Rounding::kTowardsPositive:
@@ -37,7 +37,7 @@ double Round(double value, Rounding rounding) {
   return value;
 }
 
-// `value` modulo 2^64. It must be finite and integral.
+// `value` modulo 2^64. `value` must be finite and integral.
 uint64_t Wrap(double value) {
   const double rest = std::fmod(std::abs(value), 0x1p64);
   const auto magnitude = static_cast<uint64_t>(rest);
@@ -50,7 +50,7 @@ bool FloatToInteger(double value, Conversion conversion, T& to) {
   constexpr T kMax = std::numeric_limits<T>::max();
   if (std::isnan(value)) return false;
   const double whole = Round(value, conversion.rounding);
-  // 2^digits is exact where the maximum itself is not.
+  // Compares with 2^digits, because a double may not represent the maximum itself.
   if (whole >= static_cast<double>(kMin) &&
       whole < std::ldexp(1.0, std::numeric_limits<T>::digits)) {
     to = static_cast<T>(whole);
@@ -85,7 +85,8 @@ bool IntegerToInteger(S value, OutOfRange out_of_range, T& to) {
 
 template <typename T>
 bool ToFloat(auto value, OutOfRange out_of_range, T& to) {
-  // Through a double only where that rounds once: no float16 is an integer of more than 53 bits.
+  // For float16, converts through a double. This rounds only once, because float16 has no integers
+  // of more than 53 bits.
   if constexpr (std::is_same_v<T, Half>) {
     to = Half::From(static_cast<double>(value));
   } else {
@@ -101,7 +102,7 @@ bool ToFloat(auto value, OutOfRange out_of_range, T& to) {
   }
   if (out_of_range != OutOfRange::kClamp) return false;
   if constexpr (std::is_same_v<T, Half>) {
-    to.bits = static_cast<uint16_t>(to.bits - 1);  // the number before infinity
+    to.bits = static_cast<uint16_t>(to.bits - 1);  // the largest number below infinity
   } else {
     to = std::copysign(std::numeric_limits<T>::max(), to);
   }
@@ -126,7 +127,7 @@ bool Convert(S value, Conversion conversion, T& to) {
   }
 }
 
-// Converts until an element fails; returns the number of converted elements.
+// Converts elements until one cannot be converted. Returns the number of converted elements.
 template <typename S, typename T>
 size_t ConvertAll(BytesView from, Conversion conversion, Bytes& to) {
   const size_t count = from.size() / sizeof(S);
@@ -150,7 +151,7 @@ std::string Text(const std::byte* element) {
 
 }  // namespace
 
-// Both also keep the sign of a NaN.
+// Both conversions of Half keep the sign of a NaN.
 double Half::ToDouble() const {
   const double magnitude = DecodeFloat(bits & kMagnitude, HalfFormat());
   return bits > kMagnitude ? -magnitude : magnitude;
@@ -163,7 +164,8 @@ Half Half::From(double value) {
 
 DataType PromotedType(const DataType& a, const DataType& b) {
   if (a.kind == DataKind::kFloat || b.kind == DataKind::kFloat) {
-    // The smallest float type that holds the integers, or the largest one.
+    // The size of the smallest float type that holds all values of an integer type, at most 8
+    // bytes.
     const auto float_size = [](const DataType& type) {
       return type.kind == DataKind::kFloat ? type.item_size
                                            : std::min<size_t>(2 * type.item_size, 8);
@@ -187,7 +189,7 @@ Result<Bytes> ConvertElements(Bytes elements, const DataType& from, const DataTy
       return ConvertAll<S, T>(elements, conversion, converted);
     });
     if (done < count) {
-      return Fail(ErrorCode::kDamaged, "element {} is {}, which {} cannot hold", done,
+      return Fail(ErrorCode::kDamaged, "element {} is {}, which {} cannot represent", done,
                   Text<S>(elements.data() + done * sizeof(S)), to.name);
     }
     return std::move(converted);

@@ -11,11 +11,12 @@
 
 namespace zarrfs {
 
-/// binary16 of IEEE 754.
+/// A float16: binary16 of IEEE 754.
 struct Half {
   uint16_t bits = 0;
 
-  [[nodiscard]] static Half From(double value);  // to the nearest, ties to even
+  // Rounds to the nearest float16; of two that are equally near, to the even one.
+  [[nodiscard]] static Half From(double value);
   [[nodiscard]] double ToDouble() const;
 
   friend Half operator+(Half a, Half b) { return From(a.ToDouble() + b.ToDouble()); }
@@ -23,7 +24,7 @@ struct Half {
   friend Half operator/(Half a, Half b) { return From(a.ToDouble() / b.ToDouble()); }
 };
 
-/// Whether `type` is bool, an integer or a float of the core specification.
+/// True if `type` is bool, an integer or a float of the core specification.
 [[nodiscard]] inline bool IsNumber(const DataType& type) {
   return type.kind == DataKind::kBool || type.kind == DataKind::kInt ||
          type.kind == DataKind::kUint || type.kind == DataKind::kFloat;
@@ -33,8 +34,8 @@ struct Half {
   return IsNumber(type) && type.kind != DataKind::kBool;
 }
 
-/// Calls `visit(std::type_identity<T>())`, T being the type of one element. `type` must be a
-/// number.
+/// Calls `visit(std::type_identity<T>())`, where T is the C++ type of an element of `type`. `type`
+/// must be a number.
 template <typename Visit>
 auto WithElementType(const DataType& type, Visit&& visit) {
   switch (type.kind) {
@@ -62,7 +63,7 @@ using BitsOf = std::conditional_t<
     kSize == 1, uint8_t,
     std::conditional_t<kSize == 2, uint16_t, std::conditional_t<kSize == 4, uint32_t, uint64_t>>>;
 
-/// Loads an element of a decoded chunk; any nonzero byte is true.
+/// Loads an element of a decoded chunk. For bool, any nonzero byte is true.
 template <typename T>
 [[nodiscard]] T LoadElement(const std::byte* from) {
   const auto bits = LoadLittle<BitsOf<sizeof(T)>>(from);
@@ -87,15 +88,15 @@ enum class Rounding {
   kNearestAway
 };
 
-/// What to do with a value out of the target's range. NaN converted to anything but a float is
-/// kDamaged.
+/// How to convert a value outside the target's range. NaN converted to any type but a float is
+/// always kDamaged.
 enum class OutOfRange {
-  kError,  // kDamaged, also for a float out of the range of a smaller float
-  kClamp,  // the nearest value in range
-  kWrap,   // modulo 2^bits; infinity is kDamaged
-  // As numpy does: integers wrap, and so do floats below 2^31. For larger ones numpy's result is
-  // unspecified (it even depends on the length of the array): kDamaged. A float out of the range of
-  // a smaller float becomes infinity.
+  kError,  // kDamaged; also if a float exceeds the range of a smaller float type
+  kClamp,  // the nearest value in the range
+  kWrap,   // the value modulo 2^bits; infinity is kDamaged
+  // Like numpy: integers, and floats below 2^31 in magnitude, wrap. A float outside the range of a
+  // smaller float type becomes infinity. Larger floats are kDamaged when converted to integers,
+  // because numpy's result is unspecified and even depends on the length of the array.
   kNumpy,
 };
 
@@ -104,10 +105,11 @@ struct Conversion {
   OutOfRange out_of_range = OutOfRange::kNumpy;
 };
 
-/// The type in which numpy computes with elements of both, which must be integers or floats.
+/// The type in which numpy computes with elements of types `a` and `b`, which must be integers or
+/// floats.
 [[nodiscard]] DataType PromotedType(const DataType& a, const DataType& b);
 
-/// Both types must be numbers, and `elements` whole elements.
+/// Converts elements of one number type to another. `elements` must be whole elements.
 [[nodiscard]] Result<Bytes> ConvertElements(Bytes elements, const DataType& from,
                                             const DataType& to, Conversion conversion);
 

@@ -1,4 +1,4 @@
-// Deflate (RFC 1951) in the wrappers of "gzip" (RFC 1952) and "zlib" (RFC 1950).
+// Deflate (RFC 1951), wrapped as "gzip" (RFC 1952) or "zlib" (RFC 1950).
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,13 +13,15 @@ namespace {
 
 enum class Wrapper { kGzip, kZlib };
 
-// The largest window, in the given wrapper.
+// zlib's number for the largest window, which also selects the wrapper.
 int WindowBits(Wrapper wrapper) { return wrapper == Wrapper::kGzip ? 15 + 16 : 15; }
 
-// Maximum compression ratio of deflate: never allocate more than a short input can fill.
+// The maximum compression ratio of deflate. Allocations are limited to the size that a short input
+// can fill.
 constexpr uint64_t kBestDeflateRatio = 1032;
 
-// Gives `stream` as much of `input` and of the output up to `end` as fits its 32-bit counters.
+// Passes as much of `input`, and of the output space up to `end`, to `stream` as its 32-bit
+// counters can express.
 void Feed(z_stream& stream, BytesView input, const std::byte* end) {
   constexpr size_t kMax = std::numeric_limits<uInt>::max();
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(input.data()));
@@ -33,7 +35,7 @@ class DeflateCodec : public BytesToBytesCodec {
   DeflateCodec(Wrapper wrapper, int level) : wrapper_(wrapper), level_(level) {}
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
-    // One byte more than allowed, to detect output that is too long.
+    // Allocates one byte more than allowed, so an output that is too long is detected.
     const uint64_t reachable =
         encoded.size() < (uint64_t{1} << 50) ? encoded.size() * kBestDeflateRatio : UINT64_MAX;
     const uint64_t space = std::min(limit, reachable) + 1;
@@ -58,7 +60,8 @@ class DeflateCodec : public BytesToBytesCodec {
       rest = rest.subspan(fed - stream.avail_in);
       if (status == Z_STREAM_END) {
         if (rest.empty() || wrapper_ == Wrapper::kZlib) break;
-        if (inflateReset(&stream) != Z_OK) return Fail(ErrorCode::kIo, "{}: cannot go on", name());
+        if (inflateReset(&stream) != Z_OK)
+          return Fail(ErrorCode::kIo, "{}: cannot reset the decoder", name());
         continue;
       }
       if (status == Z_BUF_ERROR || (status == Z_OK && rest.empty() && stream.avail_out != 0)) {
@@ -121,7 +124,7 @@ Result<BytesToBytesPtr> MakeGzipCodec(const CodecSpec& codec) {
 }
 
 Result<BytesToBytesPtr> MakeZlibCodec(const CodecSpec& codec) {
-  const int64_t level = EncoderMember(codec, "level", -1, 9, 1);  // -1: the library's default
+  const int64_t level = EncoderMember(codec, "level", -1, 9, 1);  // -1: zlib's default
   return std::make_shared<const DeflateCodec>(Wrapper::kZlib, static_cast<int>(level));
 }
 

@@ -11,7 +11,7 @@
 namespace zarrfs {
 namespace {
 
-// Integers wrap.
+// Adds or subtracts elements. Integers wrap.
 template <typename T, typename Operation>
 T Calculate(T a, T b, Operation operation) {
   if constexpr (std::is_integral_v<T>) {
@@ -26,7 +26,8 @@ class DeltaCodec : public StoredAsCodec {
   using StoredAsCodec::StoredAsCodec;
 
  private:
-  // Piecewise: all elements in the wider type may take twice the memory of a chunk.
+  // Decodes piece by piece, because all elements in the wider type may take twice the memory of the
+  // chunk.
   Result<Bytes> DecodeElements(Bytes encoded, const DataType& type) const override {
     constexpr size_t kElementsAtOnce = 64 << 10;
     const DataType wide = PromotedType(stored(), type);

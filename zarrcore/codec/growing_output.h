@@ -1,4 +1,4 @@
-// A buffer for decoded bytes of unknown number, which grows up to a limit.
+// GrowingOutput: a buffer for an unknown number of decoded bytes, which grows up to a limit.
 #pragma once
 
 #include <algorithm>
@@ -10,22 +10,23 @@ namespace zarrfs {
 
 class GrowingOutput {
  public:
-  /// `limit`: as for BytesToBytesCodec::Decode().
+  /// `limit`: maximum number of decoded bytes.
   explicit GrowingOutput(uint64_t limit) : limit_(std::min<uint64_t>(limit, INT64_MAX / 4)) {}
 
-  /// Where to write next. Empty after more than the limit was written.
+  /// The free part of the buffer, for the next bytes. Empty once more than `limit` bytes were
+  /// written.
   [[nodiscard]] std::span<std::byte> Space() {
     if (used_ == bytes_.size()) {
-      // Reserved at once: otherwise old and new bytes are in memory during a reallocation.
-      // Untouched pages use no memory.
+      // Reserves the maximum at once, because a reallocation would hold old and new bytes in
+      // memory. Untouched pages use no memory.
       if (used_ == 0) bytes_.reserve(std::min(limit_ + 1, kMaxReserved));
-      // One byte more than allowed, to detect output that is too long.
+      // Allows one byte more than the limit, so an output that is too long is detected.
       bytes_.resize(std::min<uint64_t>(limit_ + 1, std::max<uint64_t>(kFirst, 2 * used_)));
     }
     return std::span(bytes_).subspan(used_);
   }
 
-  /// `count` bytes of Space() were written.
+  /// Records that `count` bytes were written to Space().
   void Written(size_t count) { used_ += count; }
 
   [[nodiscard]] bool full() const { return used_ > limit_; }
@@ -36,7 +37,7 @@ class GrowingOutput {
 
  private:
   static constexpr uint64_t kFirst = 64 << 10;
-  // No chunk needs more, regardless of the limit.
+  // Maximum number of bytes reserved at once. No chunk needs more.
   static constexpr uint64_t kMaxReserved = 2 * kMaxChunkBytes;
 
   const uint64_t limit_;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kSizeBytes = 4;
 
-// Maximum compression ratio: a length byte stands for 255 decoded bytes. Never allocate more than a
-// short input can fill.
+// The maximum compression ratio of LZ4: a length byte stands for 255 decoded bytes. Allocations are
+// limited to the size that a short input can fill.
 constexpr uint64_t kBestLz4Ratio = 255;
 
 class Lz4Codec : public BytesToBytesCodec {
@@ -22,7 +22,8 @@ class Lz4Codec : public BytesToBytesCodec {
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
     if (encoded.size() < kSizeBytes || encoded.size() > std::numeric_limits<int>::max()) {
-      return Fail(ErrorCode::kDamaged, "lz4: {} bytes are no block with its size", encoded.size());
+      return Fail(ErrorCode::kDamaged, "lz4: {} bytes are too few for a block with its size",
+                  encoded.size());
     }
     const uint32_t size = LoadLittle<uint32_t>(encoded.data());
     const BytesView block = encoded.subspan(kSizeBytes);
@@ -68,7 +69,7 @@ class Lz4Codec : public BytesToBytesCodec {
 }  // namespace
 
 Result<BytesToBytesPtr> MakeLz4Codec(const CodecSpec& codec) {
-  // The library clamps to 1 and 65537.
+  // liblz4 itself limits the acceleration to 1 to 65537.
   constexpr int64_t kLargest = std::numeric_limits<int>::max();
   const int64_t acceleration = EncoderMember(codec, "acceleration", -kLargest, kLargest, 1);
   return std::make_shared<const Lz4Codec>(static_cast<int>(acceleration));

@@ -13,15 +13,15 @@
 namespace zarrfs {
 namespace {
 
-// Memory of a decoder, mostly the dictionary, whose size comes from the encoded bytes: 64 MiB at
-// level 9.
+// Maximum memory of a decoder. Most of it is the dictionary, whose size the encoded bytes state; at
+// level 9 it is 64 MiB.
 constexpr uint64_t kMaxMemory = 256u << 20;
-// Memory that a decoder uses without taking it from ProcessMemory().
+// Memory that a decoder may use without a reservation from ProcessMemory().
 constexpr uint64_t kFreeMemory = 8u << 20;
 
 enum class LzmaFormat { kAuto, kXz, kAlone, kRaw };
 
-// One filter of a chain, as in Python.
+// One filter of a chain, with its options as in Python's lzma module.
 struct Filter {
   lzma_vli id = LZMA_VLI_UNKNOWN;
   lzma_options_lzma lzma = {};
@@ -31,7 +31,7 @@ struct Filter {
 
 using FilterChain = std::array<lzma_filter, LZMA_FILTERS_MAX + 1>;
 
-// The library's representation. Points into `filters`.
+// Converts filters to liblzma's representation, which contains pointers into `filters`.
 FilterChain ChainOf(const std::vector<Filter>& filters) {
   FilterChain chain;
   chain.fill({LZMA_VLI_UNKNOWN, nullptr});
@@ -40,7 +40,7 @@ FilterChain ChainOf(const std::vector<Filter>& filters) {
     const void* options = &filter.bcj;
     if (filter.id == LZMA_FILTER_LZMA1 || filter.id == LZMA_FILTER_LZMA2) options = &filter.lzma;
     if (filter.id == LZMA_FILTER_DELTA) options = &filter.delta;
-    chain[i] = {filter.id, const_cast<void*>(options)};  // decoders only read it
+    chain[i] = {filter.id, const_cast<void*>(options)};  // decoders do not modify the options
   }
   return chain;
 }
@@ -61,7 +61,7 @@ class LzmaCodec : public BytesToBytesCodec {
     lzma_stream stream = LZMA_STREAM_INIT;
     const std::unique_ptr<lzma_stream, decltype(&lzma_end)> owner(&stream, &lzma_end);
     if (const lzma_ret status = Start(stream); status != LZMA_OK) {
-      return Fail(ErrorCode::kIo, "lzma: cannot begin ({})", static_cast<int>(status));
+      return Fail(ErrorCode::kIo, "lzma: cannot start ({})", static_cast<int>(status));
     }
     GrowingOutput output(limit);
     stream.next_in = reinterpret_cast<const uint8_t*>(encoded.data());
@@ -86,11 +86,11 @@ class LzmaCodec : public BytesToBytesCodec {
         status = lzma_memlimit_set(&stream, needs);
       }
       if (status == LZMA_MEMLIMIT_ERROR) {
-        return Fail(ErrorCode::kDamaged, "lzma: asks for {} bytes of memory, at most {} are given",
+        return Fail(ErrorCode::kDamaged, "lzma: needs {} bytes of memory, limit is {}",
                     lzma_memusage(&stream), kMaxMemory);
       }
       if (status != LZMA_OK && status != LZMA_STREAM_END) {
-        return Fail(ErrorCode::kDamaged, "lzma: wrong data at byte {} of {} ({})",
+        return Fail(ErrorCode::kDamaged, "lzma: invalid data at byte {} of {} ({})",
                     encoded.size() - stream.avail_in, encoded.size(), static_cast<int>(status));
       }
     }
@@ -102,7 +102,7 @@ class LzmaCodec : public BytesToBytesCodec {
 
   Result<Bytes> Encode(BytesView decoded) const override {
     if (format_ != LzmaFormat::kXz) {
-      return Fail(ErrorCode::kUnsupported, "lzma: only format 1 is encoded");
+      return Fail(ErrorCode::kUnsupported, "lzma: encoding supports only format 1");
     }
     Bytes encoded(lzma_stream_buffer_bound(decoded.size()));
     size_t size = 0;
@@ -134,11 +134,11 @@ class LzmaCodec : public BytesToBytesCodec {
   const LzmaFormat format_;
   const lzma_check check_;
   const uint32_t preset_;
-  const std::vector<Filter> filters_;  // empty for any format but kRaw
-  const uint64_t raw_memory_;          // of its decoder
+  const std::vector<Filter> filters_;  // only for kRaw; otherwise empty
+  const uint64_t raw_memory_;          // the memory of a decoder for `filters_`
 };
 
-// A level, optionally with the flag "extreme"; other numbers are invalid.
+// Reads "preset": a level, optionally combined with the flag "extreme". Other numbers are invalid.
 Result<uint32_t> PresetMember(const CodecSpec& codec, lzma_options_lzma& options) {
   constexpr int64_t kLargest = int64_t{9} | LZMA_PRESET_EXTREME;
   const Result<int64_t> preset =
@@ -151,7 +151,7 @@ Result<uint32_t> PresetMember(const CodecSpec& codec, lzma_options_lzma& options
 }
 
 Result<Filter> ParseFilter(const Json& document) {
-  // Members of a filter are read with the same error messages as those of a codec.
+  // The members of a filter are read like those of a codec, so the error messages are the same.
   const CodecSpec members = {"numcodecs.lzma filter", document};
   constexpr int64_t kLargest = std::numeric_limits<uint32_t>::max();
   Filter filter;
@@ -163,7 +163,7 @@ Result<Filter> ParseFilter(const Json& document) {
 
   const Result<uint32_t> preset = PresetMember(members, filter.lzma);
   if (!preset) return Fail(preset);
-  // Only the options that a decoder needs.
+  // Reads only the options that decoders need.
   const std::pair<const char*, uint32_t*> options[] = {{"dict_size", &filter.lzma.dict_size},
                                                        {"lc", &filter.lzma.lc},
                                                        {"lp", &filter.lzma.lp},
@@ -194,11 +194,11 @@ Result<std::vector<Filter>> ParseFilters(const CodecSpec& codec) {
   }
   const uint64_t memory = lzma_raw_decoder_memusage(ChainOf(filters).data());
   if (memory != UINT64_MAX && memory > kMaxMemory) {
-    return Fail(ErrorCode::kTooLarge,
-                "codec '{}': filters ask for {} bytes of memory, at most {} are given", codec.name,
-                memory, kMaxMemory);
+    return Fail(ErrorCode::kTooLarge, "codec '{}': filters need {} bytes of memory, limit is {}",
+                codec.name, memory, kMaxMemory);
   }
-  // Tried with small dictionaries: their size cannot make a chain invalid, but takes memory.
+  // Checks the chain with small dictionaries. The size of a dictionary cannot make a chain invalid,
+  // but a large dictionary would take memory.
   std::vector<Filter> small = filters;
   for (Filter& filter : small) {
     filter.lzma.dict_size = std::min<uint32_t>(filter.lzma.dict_size, LZMA_DICT_SIZE_MIN);
@@ -215,7 +215,7 @@ Result<std::vector<Filter>> ParseFilters(const CodecSpec& codec) {
 Result<BytesToBytesPtr> MakeLzmaCodec(const CodecSpec& codec) {
   const Result<int64_t> format = IntegerOrNullMember(codec, "format", 0, 3, 1);
   if (!format) return Fail(format);
-  // Only for encoders: decoders read these from the filters.
+  // Decoders ignore "check" and "preset", but need the filters.
   const int64_t check = EncoderMember(codec, "check", -1, LZMA_CHECK_ID_MAX, -1);
   lzma_options_lzma options = {};
   const Result<uint32_t> preset = PresetMember(codec, options);

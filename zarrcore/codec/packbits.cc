@@ -9,7 +9,8 @@
 namespace zarrfs {
 namespace {
 
-// Bits `at` to `at + count - 1` of `packed`, least significant first; at most 64.
+// Returns `count` bits of `packed` from bit `at` on, least significant bit first. `count` is at
+// most 64.
 uint64_t ReadBits(BytesView packed, uint64_t at, unsigned count) {
   uint64_t value = 0;
   for (unsigned have = 0; have < count;) {
@@ -22,7 +23,7 @@ uint64_t ReadBits(BytesView packed, uint64_t at, unsigned count) {
   return value;
 }
 
-// The inverse, into bits that are zero.
+// Writes `count` bits of `value` to `packed` from bit `at` on. These bits of `packed` must be zero.
 void WriteBits(Bytes& packed, uint64_t at, unsigned count, uint64_t value) {
   for (unsigned done = 0; done < count;) {
     const auto shift = static_cast<unsigned>((at + done) % 8);
@@ -33,7 +34,7 @@ void WriteBits(Bytes& packed, uint64_t at, unsigned count, uint64_t value) {
   }
 }
 
-// The number of significant bits of a component; 0 for a type that is not packed.
+// The number of bits of a component of `type`; 0 for a type that cannot be packed.
 unsigned ComponentBits(const DataType& type) {
   const FloatFormat* format = type.float_format();
   if (format == nullptr) return static_cast<unsigned>(type.integer_bits());
@@ -115,7 +116,7 @@ class PackbitsCodec : public ArrayToBytesCodec {
     return CheckedProduct(spec.shape, EachOf(spec.data_type));
   }
 
-  // Including the byte with the number of padding bits.
+  // The size of an encoded chunk, including the byte with the number of padding bits.
   [[nodiscard]] std::optional<uint64_t> FullSize(const ChunkSpec& spec) const {
     const auto components = Components(spec);
     const auto bits = components ? CheckedMul(*components, bits_) : std::nullopt;
@@ -123,7 +124,8 @@ class PackbitsCodec : public ArrayToBytesCodec {
     return CeilDiv(*bits, 8) + (padding_ == Padding::kNone ? 0 : 1);
   }
 
-  // zarrs omits this byte if elements keep all their bits.
+  // True if the byte with the number of padding bits may be missing. zarrs omits it if elements
+  // keep all their bits.
   [[nodiscard]] bool MayLackPadding(const ChunkSpec& spec) const {
     return padding_ != Padding::kNone &&
            bits_ == 8 * spec.data_type.item_size / EachOf(spec.data_type);
@@ -133,11 +135,11 @@ class PackbitsCodec : public ArrayToBytesCodec {
 
   const Padding padding_;
   const unsigned first_bit_;
-  const unsigned bits_;  // per component; 1 to 64
+  const unsigned bits_;  // the number of bits stored per component, 1 to 64
 };
 
 class NumcodecsPackbitsCodec : public ArrayToArrayCodec {
-  // The factory has checked that the product does not overflow.
+  // Cannot overflow, because the factory has checked this product.
   static uint64_t ElementsOf(const ChunkSpec& spec) { return *CheckedProduct(spec.shape); }
   static uint64_t EncodedSize(uint64_t elements) { return 1 + CeilDiv(elements, 8); }
 
@@ -169,7 +171,7 @@ class NumcodecsPackbitsCodec : public ArrayToArrayCodec {
   Result<Bytes> Encode(BytesView decoded, const ChunkSpec& spec) const override {
     if (decoded.size() != ElementsOf(spec)) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "codec 'numcodecs.packbits': {} bytes are not the chunk", decoded.size());
+                  "codec 'numcodecs.packbits': {} bytes do not match the chunk", decoded.size());
     }
     Bytes encoded(EncodedSize(decoded.size()));
     encoded[0] = static_cast<std::byte>((encoded.size() - 1) * 8 - decoded.size());

@@ -17,15 +17,16 @@
 namespace zarrfs {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "pcodec decodes to the machine's order");
+static_assert(std::endian::native == std::endian::little,
+              "pcodec decodes to the machine's byte order");
 
-constexpr size_t kLongestMessage = 200;
-// Overhead of a file, and of each page, which may have one number. Writers store numbers
-// uncompressed if that is shorter.
+constexpr size_t kMaxMessage = 200;
+// The overhead in bytes of a file, and of each page. A page may have only one number. Writers store
+// numbers uncompressed if that is shorter.
 constexpr uint64_t kOfFile = 64;
 constexpr uint64_t kOfPage = 32;
 
-// pcodec's number for a type.
+// pcodec's number for a data type; nullopt if pcodec lacks the type.
 std::optional<uint8_t> NumberOf(const DataType& type) {
   constexpr std::pair<std::string_view, uint8_t> kNumbers[] = {
       {"uint8", 10}, {"uint16", 7}, {"uint32", 1},  {"uint64", 2},  {"int8", 11},   {"int16", 8},
@@ -48,14 +49,14 @@ class PcodecCodec final : public ArrayToBytesCodec {
       return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", name_);
     }
     Bytes decoded(*size);
-    // The memory is aligned for any number. The library cannot report lack of memory, so check for
-    // it here.
+    // The library cannot report that memory has run out. So this allocates and frees the memory
+    // that the library needs, which throws if it is not available.
     operator delete(operator new(encoded.size() + ZARRFS_PCODEC_MEMORY));
-    std::array<char, kLongestMessage> message = {};
+    std::array<char, kMaxMessage> message = {};
     if (zarrfs_pcodec_decode(reinterpret_cast<const uint8_t*>(encoded.data()), encoded.size(),
                              number_, decoded.data(), *size / spec.data_type.item_size,
                              message.data(), message.size()) != 0) {
-      return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes are not {} in pcodec: {}", name_,
+      return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes do not decode to {}: {}", name_,
                   encoded.size(), spec.data_type.name, message.data());
     }
     return decoded;
@@ -71,7 +72,7 @@ class PcodecCodec final : public ArrayToBytesCodec {
   }
 
   Result<Bytes> Encode(BytesView, const ChunkSpec&) const override {
-    return Fail(ErrorCode::kUnsupported, "codec '{}' is only decoded", name_);
+    return Fail(ErrorCode::kUnsupported, "codec '{}' cannot encode", name_);
   }
 
  private:

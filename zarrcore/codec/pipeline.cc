@@ -11,12 +11,13 @@
 namespace zarrfs {
 namespace {
 
-// An unknown decoded size is the size of a compressor's output; no compressor expands
+// An upper bound for the output of a compressor for `size` bytes. No compressor expands
 // incompressible bytes by more than this.
 uint64_t BoundOfCompressed(uint64_t size) { return size + size / 8 + (uint64_t{64} << 10); }
 
-// numcodecs interprets the bytes that "bytes" decoded as elements in the byte order of its own
-// dtype: if the two differ, zarr-python reads values other than those it wrote.
+// numcodecs.delta interprets its input in the byte order of its own dtype. If the codec "bytes" has
+// another byte order, zarr-python reads values that differ from those it wrote, so such chains are
+// refused.
 Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
   for (size_t i = 0; i + 1 < codecs.size(); ++i) {
     if (codecs[i].name != "numcodecs.delta" || codecs[i + 1].name != "bytes") continue;
@@ -35,16 +36,17 @@ Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
   return {};
 }
 
-// Called before each codec.
+// Called before each codec. Fails if no reader waits for the chunk any more.
 Result<void> CheckIfWaitedFor() {
-  if (IsGivenUp()) return Fail(ErrorCode::kWouldBlock, "nobody waits for this chunk any more");
+  if (IsGivenUp()) return Fail(ErrorCode::kWouldBlock, "no request waits for this chunk any more");
   return {};
 }
 
 }  // namespace
 
 void ShrinkToFit(Bytes& bytes) {
-  constexpr size_t kWorthACopy = 8;  // one such part of it
+  // Shrinks only if more than one byte per this many used bytes is unused.
+  constexpr size_t kWorthACopy = 8;
   if (bytes.capacity() - bytes.size() > bytes.size() / kWorthACopy) bytes.shrink_to_fit();
 }
 
@@ -70,7 +72,7 @@ Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSp
     const bool is_bytes = pipeline.array_to_bytes_ != nullptr;
     if (const auto* make = std::get_if<BytesToBytesFactory>(factory);
         (make != nullptr) != is_bytes) {
-      return Fail(ErrorCode::kDamaged, "codec '{}' stands {} the array -> bytes codec", codec.name,
+      return Fail(ErrorCode::kDamaged, "codec '{}' is {} the array -> bytes codec", codec.name,
                   is_bytes ? "after" : "before");
     } else if (make != nullptr) {
       auto made = (*make)(codec);
@@ -94,7 +96,8 @@ Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSp
                 codecs.size());
   }
 
-  // File sizes are signed; far below the maximum no codec's constant overhead can overflow either.
+  // Refuses larger sizes, because file sizes are signed, and adding the constant overhead of codecs
+  // must not overflow.
   constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
   for (const ChunkSpec& step : pipeline.specs_) {
     const std::optional<uint64_t> size = step.size();
@@ -142,8 +145,8 @@ uint64_t Pipeline::MemoryToDecode(uint64_t encoded) const {
 
 Result<Bytes> Pipeline::Decode(Bytes encoded) const try {
   if (largest_size_ > kMaxChunkBytes) {
-    return Fail(ErrorCode::kTooLarge, "a chunk has {} bytes, at most {} are decoded", largest_size_,
-                kMaxChunkBytes);
+    return Fail(ErrorCode::kTooLarge, "a chunk of {} bytes exceeds the limit of {} for decoding",
+                largest_size_, kMaxChunkBytes);
   }
   if (encoded_size_ && encoded.size() != *encoded_size_) {
     return Fail(ErrorCode::kDamaged, "encoded chunk: expected {} bytes, found {}", *encoded_size_,
@@ -171,7 +174,8 @@ Result<Bytes> Pipeline::Decode(Bytes encoded) const try {
   }
   return array;
 } catch (const std::bad_alloc&) {
-  return Fail(ErrorCode::kNoMemory, "no memory to decode a chunk of {} bytes", decoded_size_);
+  return Fail(ErrorCode::kNoMemory, "out of memory while decoding a chunk of {} bytes",
+              decoded_size_);
 }
 
 uint64_t Pipeline::LimitOf(size_t codec) const {
@@ -184,7 +188,7 @@ Result<Bytes> Pipeline::Encode(BytesView decoded) const try {
     return Fail(ErrorCode::kInvalidArgument, "chunk to encode: expected {} bytes, found {}",
                 decoded_size_, decoded.size());
   }
-  Bytes bytes;  // what `current` refers to after a codec has run
+  Bytes bytes;  // the bytes that `current` views after a codec has run
   BytesView current = decoded;
   const auto take = [&](Result<Bytes> encoded) -> Result<void> {
     if (!encoded) return Fail(encoded);
@@ -205,7 +209,8 @@ Result<Bytes> Pipeline::Encode(BytesView decoded) const try {
   }
   return bytes;
 } catch (const std::bad_alloc&) {
-  return Fail(ErrorCode::kNoMemory, "no memory to encode a chunk of {} bytes", decoded_size_);
+  return Fail(ErrorCode::kNoMemory, "out of memory while encoding a chunk of {} bytes",
+              decoded_size_);
 }
 
 Result<BytesPipeline> BytesPipeline::Make(std::span<const CodecSpec> codecs) {
@@ -214,7 +219,8 @@ Result<BytesPipeline> BytesPipeline::Make(std::span<const CodecSpec> codecs) {
     const CodecFactory* factory = FindCodec(codec.name);
     const auto* make = factory == nullptr ? nullptr : std::get_if<BytesToBytesFactory>(factory);
     if (make == nullptr) {
-      return Fail(ErrorCode::kUnsupported, "codec '{}' is not known as one of bytes", codec.name);
+      return Fail(ErrorCode::kUnsupported, "codec '{}' is not a known bytes -> bytes codec",
+                  codec.name);
     }
     auto made = (*make)(codec);
     if (!made) return Fail(made);
@@ -231,7 +237,7 @@ Result<Bytes> BytesPipeline::Decode(Bytes encoded, uint64_t limit) const try {
   }
   return bytes;
 } catch (const std::bad_alloc&) {
-  return Fail(ErrorCode::kNoMemory, "no memory to decode {} bytes", limit);
+  return Fail(ErrorCode::kNoMemory, "out of memory while decoding {} bytes", limit);
 }
 
 uint64_t BytesPipeline::MemoryToDecode(uint64_t encoded, uint64_t limit) const {

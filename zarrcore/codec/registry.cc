@@ -10,11 +10,11 @@ constexpr bool kAlsoInNumcodecs = true;
 struct Row {
   std::string_view name;
   CodecFactory factory;
-  bool also_in_numcodecs = false;  // as "numcodecs." and the name
+  bool also_in_numcodecs = false;  // also registered as "numcodecs." followed by the name
 };
 
 const Row kCodecs[] = {
-    // The core specification.
+    // Codecs of the core specification.
     {"transpose", &MakeTransposeCodec},
     {"bytes", &MakeBytesCodec},
     {kMixedEndian, &MakeMixedEndianCodec},

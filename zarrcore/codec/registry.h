@@ -1,4 +1,4 @@
-// The codecs of this program: their names in zarr.json, and what each one reads.
+// The codecs of this program: their names in zarr.json, and their formats.
 #pragma once
 
 #include <memory>
@@ -14,137 +14,140 @@ using ArrayToArrayPtr = std::shared_ptr<const ArrayToArrayCodec>;
 using ArrayToBytesPtr = std::shared_ptr<const ArrayToBytesCodec>;
 using BytesToBytesPtr = std::shared_ptr<const BytesToBytesCodec>;
 
-/// Makes a codec from its configuration: kDamaged if that is wrong, kUnsupported if this program
-/// cannot decode it. The ChunkSpec is the codec's input.
+/// Factories of codecs. A factory makes a codec from its configuration. kDamaged if the
+/// configuration is invalid, kUnsupported if this program does not support it. The ChunkSpec
+/// describes the codec's decoded input.
 using ArrayToArrayFactory = Result<ArrayToArrayPtr> (*)(const CodecSpec&, const ChunkSpec&);
 using ArrayToBytesFactory = Result<ArrayToBytesPtr> (*)(const CodecSpec&, const ChunkSpec&);
 using BytesToBytesFactory = Result<BytesToBytesPtr> (*)(const CodecSpec&);
 
-/// The alternative determines where in a chain the codec may be.
+/// The factory of a codec. Its type determines at which position of a chain the codec is allowed.
 using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, BytesToBytesFactory>;
 
-/// Null for an unknown name. The pointer stays valid.
+/// The factory of the codec called `name`; null if the name is unknown. The pointer stays valid.
 [[nodiscard]] const CodecFactory* FindCodec(std::string_view name);
 
-// --- From elements to elements ---
+// --- Array-to-array codecs ---
 
 /// "transpose": permutes the axes of the chunk. Axis j of the encoded chunk is axis order[j] of the
-/// decoded one (TransposeOrder in codec.h). kDamaged if "order" is not a permutation of the axes of
-/// the chunk.
+/// decoded chunk; see TransposeOrder() in codec.h. kDamaged if "order" is not a permutation of the
+/// chunk's axes.
 [[nodiscard]] Result<ArrayToArrayPtr> MakeTransposeCodec(const CodecSpec&, const ChunkSpec&);
 
 /// "numcodecs.delta": the first element, then the differences between neighbours in C order.
-/// "dtype" is the type of the array, "astype" (by default the same) the stored one. As in numpy,
-/// sums are computed in a type that holds both, and integers wrap. Integers and floats;
-/// kUnsupported for others.
+/// "dtype" is the type of the array; "astype" is the stored type, which defaults to "dtype". As in
+/// numpy, sums are computed in a type that holds both, and integers wrap. kUnsupported for types
+/// other than integers and floats.
 [[nodiscard]] Result<ArrayToArrayPtr> MakeDeltaCodec(const CodecSpec&, const ChunkSpec&);
 
-// Another data type (cast.cc): "numcodecs.astype" and "numcodecs.quantize" (floats rounded to
-// decimal digits, which decoding cannot undo) convert as numpy does, "cast_value" of
-// zarr-extensions by its "rounding", "out_of_range" and "scalar_map". "bitround",
-// "numcodecs.bitround": elements whose low bits were rounded away when they were written; decoding
-// changes nothing, regardless of the configuration. Encoding of quantize and bitround is
-// kUnsupported.
+// Codecs that store elements in another data type (cast.cc). "numcodecs.astype" and
+// "numcodecs.quantize" convert like numpy. quantize stores floats rounded to decimal digits, which
+// decoding cannot undo. "cast_value" of zarr-extensions converts by its "rounding", "out_of_range"
+// and "scalar_map". "bitround" and "numcodecs.bitround" round away low bits of the elements when
+// they are written; decoding changes nothing, with any configuration. Encoding with quantize and
+// bitround is kUnsupported.
 [[nodiscard]] Result<ArrayToArrayPtr> MakeAstypeCodec(const CodecSpec&, const ChunkSpec&);
 [[nodiscard]] Result<ArrayToArrayPtr> MakeQuantizeCodec(const CodecSpec&, const ChunkSpec&);
 [[nodiscard]] Result<ArrayToArrayPtr> MakeCastValueCodec(const CodecSpec&, const ChunkSpec&);
 [[nodiscard]] Result<ArrayToArrayPtr> MakeBitroundCodec(const CodecSpec&, const ChunkSpec&);
 
-// stored / scale + offset. "scale_offset" of zarr-extensions calculates in the array's data type
-// (integers: wrapping, and the quotient rounded down). "numcodecs.fixedscaleoffset" reads elements
-// of "astype", calculates in float64, or in "astype" if that is a float, and converts to "dtype" as
-// numpy does. Encoding is kUnsupported.
+// Codecs that decode to stored / scale + offset. "scale_offset" of zarr-extensions computes in the
+// array's data type; integers wrap, and the quotient is rounded down. "numcodecs.fixedscaleoffset"
+// reads elements of "astype", computes in float64, or in "astype" if that is a float, and converts
+// to "dtype" like numpy. Encoding is kUnsupported.
 [[nodiscard]] Result<ArrayToArrayPtr> MakeScaleOffsetCodec(const CodecSpec&, const ChunkSpec&);
 [[nodiscard]] Result<ArrayToArrayPtr> MakeFixedScaleOffsetCodec(const CodecSpec&, const ChunkSpec&);
 
-/// "numcodecs.packbits": to uint8: a byte with the number of padding bits, then booleans, eight per
-/// byte, the first in the most significant bit. kUnsupported for types other than bool.
+/// "numcodecs.packbits": stores booleans as uint8. The first byte is the number of padding bits.
+/// The booleans follow, eight per byte, the first in the most significant bit. kUnsupported for
+/// types other than bool.
 [[nodiscard]] Result<ArrayToArrayPtr> MakeNumcodecsPackbitsCodec(const CodecSpec&,
                                                                  const ChunkSpec&);
 
-// --- From elements to bytes ---
+// --- Array-to-bytes codecs ---
 
 /// "bytes": the elements in C order, in a given byte order. The two floats of a complex element are
-/// swapped separately, and so are the fields of a struct; opaque bytes (r<N>) have no byte order.
-/// "endian" may be missing for items of one byte; for wider ones, where only old writers omit it,
-/// it means little. kUnsupported for types without a fixed element size.
+/// reversed separately, and so are the fields of a struct. Opaque bytes (r<N>) have no byte order.
+/// "endian" may be missing for items of one byte. For wider items, only old writers omit it, and it
+/// means little-endian. kUnsupported for types without a fixed element size.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeBytesCodec(const CodecSpec&, const ChunkSpec&);
 
-/// kMixedEndian: as "bytes", little-endian except for the parts of a struct in `big`, byte ranges
-/// of an element. Only in arrays of Zarr v2.
+/// kMixedEndian: like "bytes" in little-endian order, except that the parts of a struct in `big`,
+/// which are byte ranges of an element, are big-endian. Occurs only in arrays of Zarr v2.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeMixedEndianCodec(const CodecSpec&, const ChunkSpec&);
 
-/// "packbits" of zarr-extensions, which shares only the name with numcodecs': the bits "first_bit"
-/// to "last_bit" of each element, least significant first, padded with zero bits;
-/// "padding_encoding" first_byte or last_byte adds a byte with the number of padding bits. Missing
-/// bits are zero, or the sign of a signed integer. kUnsupported for raw and extension types.
+/// "packbits" of zarr-extensions, which has nothing but its name in common with the codec of
+/// numcodecs. It stores the bits "first_bit" to "last_bit" of each element, least significant
+/// first, padded with zero bits; "padding_encoding" first_byte or last_byte adds a byte with the
+/// number of padding bits. In decoded elements, bits that were not stored are zero, or repeat the
+/// sign of a signed integer. kUnsupported for raw and extension types.
 [[nodiscard]] Result<ArrayToBytesPtr> MakePackbitsCodec(const CodecSpec&, const ChunkSpec&);
 
-// zfp streams (https://zfp.readthedocs.io). Encoding is kUnsupported.
-/// "zfpy", "numcodecs.zfpy": begins with zfp's full header, which has the type, the shape and the
-/// mode; the configuration is for writers. kUnsupported for types other than int32, int64, float32
-/// and float64.
+// The codecs below store zfp streams (https://zfp.readthedocs.io). Encoding is kUnsupported.
+//
+// "zfpy", "numcodecs.zfpy": a stream that begins with zfp's full header, which contains the type,
+// the shape and the mode. Only writers use the configuration. kUnsupported for types other than
+// int32, int64, float32 and float64.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeZfpyCodec(const CodecSpec&, const ChunkSpec&);
-/// "zfp" (zarr-extensions, codecs/zfp): no header; the mode comes from the configuration, type and
-/// shape from the chunk. The same types, dates and durations, and integers of 8 and 16 bits, stored
-/// in the upper bits of zfp's 32. kUnsupported beyond four axes. kDamaged for an unknown mode or
-/// wrong parameters.
+/// "zfp" (zarr-extensions, codecs/zfp): a stream without a header. The mode is in the
+/// configuration; type and shape are those of the chunk. Supports the types of zfpy, dates,
+/// durations, and integers of 8 and 16 bits, which are stored in the upper bits of zfp's 32.
+/// kUnsupported for more than four axes. kDamaged for an unknown mode or wrong parameters.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeZfpCodec(const CodecSpec&, const ChunkSpec&);
 
 /// "pcodec", "numcodecs.pcodec": a file in pcodec's standalone format
-/// (https://github.com/pcodec/pcodec), which is self-describing; the configuration is for writers.
-/// Integers, floats of 16, 32 and 64 bits, dates and durations, in C order; kUnsupported for
-/// others, and for all if DecodesPcodec() is false. Encoding is kUnsupported.
+/// (https://github.com/pcodec/pcodec), which is self-describing. Only writers use the
+/// configuration. Supports integers, floats of 16, 32 and 64 bits, dates and durations, in C order.
+/// kUnsupported for other types, for encoding, and always if DecodesPcodec() is false.
 [[nodiscard]] Result<ArrayToBytesPtr> MakePcodecCodec(const CodecSpec&, const ChunkSpec&);
-/// Whether this program was built with pcodec's library.
+/// True if this program was built with pcodec's library.
 [[nodiscard]] bool DecodesPcodec();
 
-// --- From bytes to bytes ---
+// --- Bytes-to-bytes codecs ---
 
-/// "blosc": the frame of c-blosc 1: a 16-byte header, block offsets, compressed blocks. Decoding
-/// needs only the header; the configuration, which is never rejected, is only for encoding
-/// (blosc.h). Bytes after the frame are ignored, as by every reader.
+/// "blosc": a frame of c-blosc 1, which has a 16-byte header, block offsets, and compressed blocks.
+/// Decoding needs only the header; the configuration is for encoding and is never rejected
+/// (blosc.h). Bytes after the frame are ignored, as in other readers.
 [[nodiscard]] Result<BytesToBytesPtr> MakeBloscCodec(const CodecSpec&);
 
-/// "bz2": the format of bzip2(1). Several streams in a row decode to their concatenation; other
-/// bytes after a stream are ignored, as by every reader. A missing end or a wrong checksum is
+/// "bz2": the format of bzip2(1). Several consecutive streams decode to their concatenation. Other
+/// bytes after a stream are ignored, as in other readers. A missing end or a wrong checksum is
 /// kDamaged.
 [[nodiscard]] Result<BytesToBytesPtr> MakeBz2Codec(const CodecSpec&);
 
-/// "gzip": RFC 1952. Several members in a row decode to their concatenation, as in gzip(1).
-/// Anything else after a member, a missing end or a wrong checksum is kDamaged.
+/// "gzip": RFC 1952. Several consecutive members decode to their concatenation, as in gzip(1).
+/// Other bytes after a member, a missing end, or a wrong checksum are kDamaged.
 [[nodiscard]] Result<BytesToBytesPtr> MakeGzipCodec(const CodecSpec&);
 
-/// "zlib": one stream of RFC 1950. Bytes after it are ignored, as by every reader.
+/// "zlib": one stream of RFC 1950. Bytes after the stream are ignored, as in other readers.
 [[nodiscard]] Result<BytesToBytesPtr> MakeZlibCodec(const CodecSpec&);
 
-/// "lz4": the decoded size, four bytes, little-endian, and one LZ4 block. Not the frame format of
-/// lz4(1).
+/// "lz4": the decoded size as four little-endian bytes, followed by one LZ4 block. This is not the
+/// frame format of lz4(1).
 [[nodiscard]] Result<BytesToBytesPtr> MakeLz4Codec(const CodecSpec&);
 
-/// "lzma": the four formats of Python's module lzma, with its configuration: "format" 0 (detect xz
-/// or lzma), 1 (xz, the default), 2 (lzma, the predecessor of xz) or 3 (raw: no header, so decoding
-/// needs "filters"); "check" and "preset" are only for encoding. "filters" is a list of {"id": n,
-/// option: n, …}. Several xz streams decode to their concatenation; anything else after the end is
-/// kDamaged. Encodes only xz, with its default filters.
+/// "lzma": the four formats of Python's module lzma, with its configuration. "format" is 0 (detect
+/// xz or lzma), 1 (xz, the default), 2 (lzma, the predecessor of xz) or 3 (raw, which has no
+/// header, so decoding needs "filters"). "check" and "preset" are only for encoding. "filters" is a
+/// list of {"id": n, option: n, …}. Several xz streams decode to their concatenation; other bytes
+/// after the end are kDamaged. Encodes only xz, with its default filters.
 [[nodiscard]] Result<BytesToBytesPtr> MakeLzmaCodec(const CodecSpec&);
 
 /// "zstd": RFC 8878. Decodes any number of frames and skippable frames. Encodes one frame with its
-/// content size, which older readers require. Frames in formats before RFC 8878 and frames that
-/// need a dictionary are kDamaged.
+/// content size, which older readers require. Frames in formats before RFC 8878, and frames that
+/// need a dictionary, are kDamaged.
 [[nodiscard]] Result<BytesToBytesPtr> MakeZstdCodec(const CodecSpec&);
 
-/// "shuffle": the first bytes of all elements, then the second ones, and so on. "elementsize" is
-/// required: readers disagree on the default (4, or the size of the data type). 0 and 1 change
-/// nothing. A length that is not a multiple of it is kDamaged.
+/// "shuffle": the first bytes of all elements, then their second bytes, and so on. "elementsize" is
+/// required, because readers disagree on its default (4, or the size of the data type); 0 and 1
+/// change nothing. A length that is not a multiple of "elementsize" is kDamaged.
 [[nodiscard]] Result<BytesToBytesPtr> MakeShuffleCodec(const CodecSpec&);
 
-// Checksums of four bytes, little-endian (checksum.cc). "crc32c" (Castagnoli, as in iSCSI) is at
-// the end. "numcodecs.crc32" (as in zlib) and "numcodecs.adler32" are at the start unless
-// "location" is "end"; "numcodecs.crc32c" is at the end unless that is "start";
-// "numcodecs.fletcher32" (as in HDF5, sixteen bits at a time, most significant byte first) and
-// "numcodecs.jenkins_lookup3" (Bob Jenkins' hashlittle, seeded with "initval") are always at the
-// end.
+// Checksums of four little-endian bytes (checksum.cc). "crc32c" (Castagnoli, as in iSCSI) is at the
+// end. "numcodecs.crc32" (as in zlib) and "numcodecs.adler32" are at the start unless "location" is
+// "end". "numcodecs.crc32c" is at the end unless "location" is "start". "numcodecs.fletcher32" (as
+// in HDF5, sixteen bits at a time, most significant byte first) and "numcodecs.jenkins_lookup3"
+// (Bob Jenkins' hashlittle, seeded with "initval") are always at the end.
 [[nodiscard]] Result<BytesToBytesPtr> MakeChecksumCodec(const CodecSpec&);
 
 }  // namespace zarrfs

@@ -17,7 +17,8 @@ T Undo(T stored, T scale, T offset) {
     using Bits = BitsOf<sizeof(T)>;
     T quotient;
     if (std::is_signed_v<T> && scale == static_cast<T>(-1)) {
-      quotient = static_cast<T>(Bits{0} - static_cast<Bits>(stored));  // -minimum overflows
+      // Unsigned, because negating the minimum overflows.
+      quotient = static_cast<T>(Bits{0} - static_cast<Bits>(stored));
     } else {
       quotient = static_cast<T>(stored / scale);
       const bool down = stored % scale != 0 && (stored < T{0}) != (scale < T{0});
@@ -29,7 +30,7 @@ T Undo(T stored, T scale, T offset) {
 
 class ScaleOffsetCodec : public StoredAsCodec {
  public:
-  // `scale` and `offset` are elements of `calculated`, the type to calculate in.
+  // `scale` and `offset` are elements of `calculated`, the type in which the codec computes.
   ScaleOffsetCodec(std::string name, DataType stored, DataType calculated, FillBytes scale,
                    FillBytes offset)
       : StoredAsCodec(std::move(name), std::move(stored)),
@@ -45,8 +46,8 @@ class ScaleOffsetCodec : public StoredAsCodec {
   Result<Bytes> DecodeElements(Bytes encoded, const DataType& type) const override {
     const uint64_t elements = encoded.size() / stored().item_size;
     if (elements > kMaxChunkBytes / calculated_.item_size) {
-      return Fail(ErrorCode::kTooLarge, "codec '{}': {} elements to calculate with in {}", name(),
-                  elements, calculated_.name);
+      return Fail(ErrorCode::kTooLarge, "codec '{}': {} elements are too many to calculate in {}",
+                  name(), elements, calculated_.name);
     }
     Result<Bytes> numbers =
         ConvertElements(std::move(encoded), stored(), calculated_, Conversion());
@@ -75,7 +76,7 @@ Result<FillBytes> ElementMember(const CodecSpec& codec, std::string_view member,
                         fmt::format("codec '{}': {}", codec.name, member));
 }
 
-// The number as an element of `type`, a float.
+// The value of the number `member` in the configuration as an element of `type`, a float type.
 Result<FillBytes> NumberMember(const CodecSpec& codec, std::string_view member,
                                const DataType& type) {
   const Json* value = FindMember(codec, member);

@@ -30,7 +30,7 @@ class ShuffleCodec : public BytesToBytesCodec {
   }
 
  private:
-  // `from` has `rows` rows of `columns` bytes.
+  // Transposes a matrix of bytes with `rows` rows of `columns` bytes.
   static Bytes Transpose(BytesView from, size_t rows, size_t columns) {
     Bytes to(from.size());
     for (size_t row = 0; row < rows; ++row) {

@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-// The type that a member names; `otherwise` if it is absent or null.
+// The type that a member of the configuration names; `otherwise` if the member is absent or null.
 Result<DataType> TypeMember(const CodecSpec& codec, std::string_view member,
                             const DataType& otherwise) {
   const Json* value = FindMember(codec, member);
@@ -30,7 +30,7 @@ Result<DataType> TypeMember(const CodecSpec& codec, std::string_view member,
 
 Result<DataType> StoredType(const CodecSpec& codec, const DataType& type, std::string_view decoded,
                             std::string_view stored) {
-  const Result<DataType> given = TypeMember(codec, decoded, type);
+  Result<DataType> given = TypeMember(codec, decoded, type);
   if (!given) return given;
   if (given->name != type.name) return WrongMember(codec, decoded, type.name);
   return TypeMember(codec, stored, type);
@@ -63,7 +63,7 @@ Result<Bytes> StoredAsCodec::Encode(BytesView decoded, const ChunkSpec& spec) co
 }
 
 Result<Bytes> StoredAsCodec::EncodeElements(BytesView, const DataType&) const {
-  return Fail(ErrorCode::kUnsupported, "codec '{}' is only decoded", name_);
+  return Fail(ErrorCode::kUnsupported, "codec '{}' cannot encode", name_);
 }
 
 }  // namespace zarrfs

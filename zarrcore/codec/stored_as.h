@@ -1,4 +1,5 @@
-// Base of array -> array codecs that store each element as one of another data type.
+// StoredAsCodec: the base of array-to-array codecs that store each element as an element of another
+// data type.
 #pragma once
 
 #include <string>
@@ -10,21 +11,22 @@
 
 namespace zarrfs {
 
-/// The type in which a numcodecs codec stores elements of `type`: the member `stored`, by default
-/// `type`. Both members are names of numpy ("<i4", "i4") or of core data types ("int32"); their
-/// byte order is ignored, because the array -> bytes codec defines it. kDamaged if the member
-/// `decoded` is a type other than `type`; kUnsupported for types that are neither numbers nor bool.
+/// The type in which a numcodecs codec stores elements of `type`: the one that the member named
+/// `stored` names, by default `type`. Both members may contain names of numpy ("<i4", "i4") or of
+/// core data types ("int32"). Their byte order is ignored, because the array-to-bytes codec
+/// determines it. kDamaged if the member named `decoded` names a type other than `type`;
+/// kUnsupported for types that are neither numbers nor bool.
 [[nodiscard]] Result<DataType> StoredType(const CodecSpec& codec, const DataType& type,
                                           std::string_view decoded = "dtype",
                                           std::string_view stored = "astype");
 
-/// kUnsupported: "codec 'numcodecs.astype': complex64 stored as int8 is not known".
+/// An error kUnsupported such as "codec 'numcodecs.astype': complex64 stored as int8 is not known".
 [[nodiscard]] tl::unexpected<Error> RefuseTypes(const CodecSpec& codec, const DataType& type,
                                                 const DataType& stored);
 
 class StoredAsCodec : public ArrayToArrayCodec {
  public:
-  /// `name` is for messages.
+  /// `name`: used in messages.
   StoredAsCodec(std::string name, DataType stored)
       : name_(std::move(name)), stored_(std::move(stored)) {}
 
@@ -41,11 +43,11 @@ class StoredAsCodec : public ArrayToArrayCodec {
   const DataType& stored() const { return stored_; }
 
  private:
-  /// The base has checked the number of elements. `type` is the decoded type.
+  /// Converts stored elements to `type`, the decoded type. The caller has checked their number.
   [[nodiscard]] virtual Result<Bytes> DecodeElements(Bytes stored, const DataType& type) const = 0;
-  /// Element size of an intermediate type in bytes; 0 if there is none.
+  /// The size in bytes of an element of the intermediate type; 0 if the conversion has none.
   [[nodiscard]] virtual size_t CalculatedItemSize(const DataType& /*type*/) const { return 0; }
-  /// kUnsupported unless overridden.
+  /// Converts decoded elements to the stored type. kUnsupported unless overridden.
   [[nodiscard]] virtual Result<Bytes> EncodeElements(BytesView elements,
                                                      const DataType& type) const;
 

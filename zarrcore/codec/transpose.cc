@@ -1,7 +1,7 @@
-// Both directions are one strided copy: the output is written front to back, the input is read with
-// strides. Before the copy, axes of one element are dropped and axes that are adjacent in both
-// input and output are merged, so an order that moves nothing is one memcpy, and one that keeps the
-// last axis copies whole rows.
+// "transpose": decodes and encodes with one strided copy, which writes the output front to back and
+// reads the input with strides. Before the copy, axes of length 1 are dropped, and axes that are
+// adjacent in input and output are merged. So an order that moves nothing is one memcpy, and an
+// order that keeps the last axis copies whole rows.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -14,7 +14,7 @@ namespace {
 
 struct Axis {
   uint64_t extent;
-  uint64_t stride;  // bytes from one index to the next in the input
+  uint64_t stride;  // the distance in bytes from one index to the next in the input
 };
 
 std::vector<uint64_t> StridesInC(const std::vector<uint64_t>& shape, uint64_t item_size) {
@@ -40,7 +40,7 @@ std::vector<Axis> Merge(const std::vector<Axis>& axes) {
   return merged;
 }
 
-// kSize is the size of an item, or 0 to use `item_size`.
+// `kSize`: the size of an item, or 0 to use `item_size`.
 template <size_t kSize>
 void CopyRow(const std::byte* from, Axis row, size_t item_size, std::byte* to) {
   const size_t size = kSize == 0 ? item_size : kSize;
@@ -70,7 +70,7 @@ RowCopy RowCopyFor(size_t item_size) {
   }
 }
 
-// `axes` are those of the output, outermost first.
+// `axes`: the axes of the output, outermost first.
 void StridedCopy(const std::byte* from, const std::vector<Axis>& axes, size_t item_size,
                  Bytes& output) {
   std::vector<Axis> outer = Merge(axes);
@@ -79,7 +79,7 @@ void StridedCopy(const std::byte* from, const std::vector<Axis>& axes, size_t it
     row = outer.back();
     outer.pop_back();
   }
-  if (row.stride == item_size) {  // rows are contiguous in the input
+  if (row.stride == item_size) {  // the rows are contiguous in the input
     item_size *= row.extent;
     row = {1, item_size};
   }
@@ -148,7 +148,7 @@ Result<std::vector<size_t>> TransposeOrder(const CodecSpec& codec, size_t rank) 
   std::vector<size_t> order(rank);
   std::iota(order.begin(), order.end(), size_t{0});
   const Json& member = MemberOrNull(codec.configuration, "order");
-  if (member == "C") return order;  // drafts of the specification
+  if (member == "C") return order;  // "C" and "F" occur in drafts of the specification
   if (member == "F") return std::vector(order.rbegin(), order.rend());
   const auto is_axis = [](const Json& axis) { return axis.is_number_unsigned(); };
   if (!member.is_array() || !std::ranges::all_of(member, is_axis) ||

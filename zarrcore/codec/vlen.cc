@@ -19,7 +19,7 @@ bool IsVlen(const CodecSpec& codec) {
 
 bool IsUtf8(BytesView bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  // Text is mostly ASCII, which this loop reads eight times as fast as the library.
+  // Most strings are ASCII, for which this loop is eight times as fast as the library's validation.
   const auto* const rest = std::ranges::find_if(text, [](char c) { return c < 0; });
   return utf8::is_valid(rest, text.end());
 }
@@ -28,7 +28,8 @@ bool IsUtf8(BytesView bytes) {
 
 namespace {
 
-// Calls `visit` with each text of a chunk that CheckVlen() accepted, until it returns false.
+// Calls `visit` with each string of a chunk, until `visit` returns false. CheckVlen() must have
+// accepted the chunk.
 template <typename Visit>
 bool VisitTexts(BytesView checked, Visit&& visit) {
   for (BytesView rest = checked.subspan(kNumberBytes); !rest.empty();) {
@@ -92,8 +93,7 @@ Result<void> CheckVlen(BytesView encoded, uint64_t count, VlenItems items) {
   }
   const uint64_t found = LoadLittle<uint32_t>(encoded.data());
   if (found != count) {
-    return Fail(ErrorCode::kDamaged, "the chunk says it has {} elements, {} expected", found,
-                count);
+    return Fail(ErrorCode::kDamaged, "the chunk states {} elements, expected {}", found, count);
   }
   BytesView rest = encoded.subspan(kNumberBytes);
   for (uint64_t i = 0; i < count; ++i) {
@@ -103,7 +103,7 @@ Result<void> CheckVlen(BytesView encoded, uint64_t count, VlenItems items) {
     const uint64_t length = LoadLittle<uint32_t>(rest.data());
     rest = rest.subspan(kNumberBytes);
     if (length > rest.size()) {
-      return Fail(ErrorCode::kDamaged, "element {} of {} has {} bytes, of which {} are there", i,
+      return Fail(ErrorCode::kDamaged, "element {} of {} has {} bytes, but only {} follow", i,
                   count, length, rest.size());
     }
     if (items == VlenItems::kText && !IsUtf8(rest.first(length))) {
@@ -128,7 +128,7 @@ Result<VlenChain> VlenChain::Make(std::span<const CodecSpec> codecs, const Chunk
   }
   bool is_transposed = false;
   for (auto codec = codecs.begin(); codec != to_bytes; ++codec) {
-    // A transpose needs no check.
+    // A transpose is not checked, because it does not change the strings.
     if (codec->name != "transpose") {
       return Fail(ErrorCode::kUnsupported, "codec '{}' before '{}' is not known", codec->name,
                   to_bytes->name);
@@ -163,8 +163,8 @@ Result<void> VlenChain::Check(Bytes encoded) const {
 }
 
 Result<void> VlenChain::CanDecodeTexts() const {
-  if (items_ != VlenItems::kText) return Fail(ErrorCode::kUnsupported, "elements are no texts");
-  if (is_transposed_) return Fail(ErrorCode::kUnsupported, "texts in another order than C");
+  if (items_ != VlenItems::kText) return Fail(ErrorCode::kUnsupported, "elements are not strings");
+  if (is_transposed_) return Fail(ErrorCode::kUnsupported, "strings in an order other than C");
   return {};
 }
 
@@ -172,7 +172,8 @@ Result<Bytes> VlenChain::DecodeChecked(Bytes encoded) const {
   auto bytes = compressors_.Decode(std::move(encoded), kMaxTextChunk);
   if (!bytes) return bytes;
   if (bytes->size() > kMaxTextChunk) {
-    return Fail(ErrorCode::kDamaged, "a chunk of {} bytes of texts, at most {} are decoded",
+    return Fail(ErrorCode::kDamaged,
+                "a chunk with {} bytes of strings exceeds the limit of {} for decoding",
                 bytes->size(), kMaxTextChunk);
   }
   if (const auto checked = CheckVlen(*bytes, count_, items_); !checked) return Fail(checked);
@@ -201,7 +202,7 @@ Result<Bytes> VlenChain::DecodeTexts(Bytes encoded, TextItems items, size_t item
     return StoreText(text, items, item);
   });
   if (!fit) {
-    return Fail(ErrorCode::kStale, "a text is longer than {} bytes, which was the longest",
+    return Fail(ErrorCode::kStale, "a string is longer than {} bytes, the previous maximum",
                 item_size);
   }
   return out;

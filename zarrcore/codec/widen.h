@@ -1,4 +1,4 @@
-// Converts elements of rarely supported types to a core type that holds all their values.
+// Widens elements of types that few readers support to a core type that holds all their values.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,12 @@
 
 namespace zarrfs {
 
-/// int8 for int2 and int4, uint8 for uint2, uint4 and bool, float32 for float16, bfloat16 and
-/// smaller floats, complex64 for complex numbers of these, int64 for dates; nullopt for any other.
+/// The wider type for elements of `type`: int8 for int2 and int4; uint8 for uint2, uint4 and bool;
+/// float32 for float16, bfloat16 and smaller floats; complex64 for complex numbers of such floats;
+/// int64 for dates. nullopt for any other type.
 [[nodiscard]] std::optional<DataType> WideTypeOf(const DataType& type);
 
-/// Converts `elements` of `type`, little-endian, to WideTypeOf(type), which must exist. Exact,
+/// Converts little-endian `elements` of `type` to WideTypeOf(type), which must exist. Exact,
 /// including the payload of NaNs in IEEE 754 formats.
 [[nodiscard]] Bytes Widen(Bytes elements, const DataType& type);
 

@@ -18,14 +18,15 @@
 namespace zarrfs {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "zfp decodes to the machine's order");
+static_assert(std::endian::native == std::endian::little,
+              "zfp decodes to the machine's byte order");
 
-// A stream may be up to this many times longer than the decoded data if each block is padded.
+// A stream may be longer than the decoded data by this factor, if each block is padded.
 constexpr uint64_t kMaxPadding = 4;
 constexpr uint64_t kShortest = uint64_t{1} << 20;
-constexpr size_t kLongestHeader = 64;
+constexpr size_t kMaxStreamHeader = 64;
 constexpr size_t kWord = sizeof(uint64_t);
-// Values of a block along each axis.
+// Number of values of a block along each axis.
 constexpr uint64_t kBlockEdge = 4;
 
 struct Free {
@@ -34,9 +35,9 @@ struct Free {
   void operator()(zfp_field* field) const { zfp_field_free(field); }
 };
 
-// A copy of a stream followed by zeros, which the library reads past the end of a truncated stream.
-// Only the stream itself uses memory and counts against RLIMIT_DATA: the padding maps one read-only
-// page repeatedly.
+// A copy of a stream followed by zeros. libzfp reads past the end of a truncated stream, so it
+// reads these zeros. Only the stream itself uses memory and counts against RLIMIT_DATA, because one
+// read-only page is mapped repeatedly for the zeros.
 class PaddedCopy {
  public:
   PaddedCopy(BytesView stream, uint64_t padding) : size_(stream.size() + kWord + padding) {
@@ -86,7 +87,8 @@ tl::unexpected<Error> RefuseType(const CodecSpec& codec, const DataType& type) {
               type.name);
 }
 
-// The product of the up to four axes, counted in edges; 0 stands for a missing axis.
+// The number of elements of a field, or of blocks with `edge` elements along each axis. libzfp uses
+// length 0 for axes that the field lacks.
 std::optional<uint64_t> CountOf(const zfp_field& field, uint64_t edge = 1) {
   std::vector<uint64_t> axes;
   for (const size_t axis : {field.nx, field.ny, field.nz, field.nw}) {
@@ -95,7 +97,7 @@ std::optional<uint64_t> CountOf(const zfp_field& field, uint64_t edge = 1) {
   return axes.empty() ? std::nullopt : CheckedProduct(axes);
 }
 
-// The library's parameters of a mode.
+// A zfp compression mode, as libzfp's parameters.
 struct Mode {
   unsigned minbits = 0;
   unsigned maxbits = 0;
@@ -107,14 +109,14 @@ struct Mode {
     zfp_stream_params(zfp, &mode.minbits, &mode.maxbits, &mode.maxprec, &mode.minexp);
     return mode;
   }
-  // False if the library rejects them.
+  // Sets the mode of a stream. False if libzfp rejects the parameters.
   bool Set(zfp_stream* zfp) const {
     return zfp_stream_set_params(zfp, minbits, maxbits, maxprec, minexp) == zfp_true;
   }
 
-  // Minimum bits of a block's header: whether it has values, their exponent, and, in lossless mode,
-  // the method and precision. With a smaller `maxbits` the library counts below zero, and reads
-  // without a limit.
+  // The minimum number of bits of a block's header: whether the block has values, their exponent,
+  // and, in lossless mode, method and precision. With a smaller `maxbits`, libzfp would count below
+  // zero and read without a limit.
   [[nodiscard]] unsigned LeastBits(zfp_type type) const {
     const bool is_reversible = minexp < ZFP_MIN_EXP;
     switch (type) {
@@ -130,7 +132,7 @@ struct Mode {
   }
 };
 
-// Common code of both kinds of streams; subclasses read their beginning.
+// The base of the codecs for zfp streams. A subclass interprets the beginning of the stream.
 class ZfpStreamCodec : public ArrayToBytesCodec {
  public:
   ZfpStreamCodec(std::string name, zfp_type type) : name_(std::move(name)), type_(type) {}
@@ -144,12 +146,12 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     if (!padding) return Fail(padding);
     const PaddedCopy copy(encoded, *padding);
     auto decoded = DecodePadded(copy, encoded, spec, *size);
-    // The library reads whole words, but builds with shorter words write fewer bytes. If the bytes
-    // after the end change the result, the stream ends early.
+    // libzfp reads whole words, but builds with shorter words write fewer bytes, so the last word
+    // may be incomplete. If the bytes after the end change the result, the stream is truncated.
     const size_t rest = RoundedUp(encoded.size()) - encoded.size();
     if (!decoded || rest == 0) return decoded;
     const Digest digest = DigestOf(*decoded);
-    *decoded = Bytes();  // no room for two copies
+    *decoded = Bytes();  // frees the first result, because there may be no memory for both
     std::ranges::fill(copy.bytes().subspan(encoded.size(), rest), std::byte{0xff});
     decoded = DecodePadded(copy, encoded, spec, *size);
     if (!decoded || DigestOf(*decoded) != digest) return EndsEarly(encoded);
@@ -168,11 +170,12 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
   }
 
   Result<Bytes> Encode(BytesView, const ChunkSpec&) const override {
-    return Fail(ErrorCode::kUnsupported, "codec '{}' is only decoded", name_);
+    return Fail(ErrorCode::kUnsupported, "codec '{}' cannot encode", name_);
   }
 
  protected:
-  // Sets the field's type and shape and the stream's mode; false if the stream is invalid.
+  // Sets the type and shape of the field, and the mode of the stream. False if the stream is
+  // invalid.
   virtual bool Begin(const Stream& stream, const ChunkSpec& spec) const = 0;
 
   const std::string name_;
@@ -187,8 +190,8 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
   static size_t RoundedUp(size_t size) { return CeilDiv(size, kWord) * kWord; }
   static Digest DigestOf(const Bytes& bytes) { return DigestBuilder().Add(bytes).Finish(); }
 
-  // How far past the end of the stream the library may read. An error if the stream cannot hold
-  // `size` bytes.
+  // Calls Begin(). Returns how far past the end of the stream libzfp may read, in bytes. An error
+  // if the stream cannot decode to `size` bytes.
   Result<uint64_t> Begun(const Stream& stream, BytesView encoded, const ChunkSpec& spec,
                          uint64_t size) const {
     const uint64_t count = size / zfp_type_size(type_);
@@ -198,8 +201,8 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     }
     const zfp_field& field = *stream.field;
     if (zfp_field_type(&field) != type_ || CountOf(field) != count) {
-      return Fail(ErrorCode::kDamaged, "codec '{}': the stream holds something else than {} {}",
-                  name_, count, spec.data_type.name);
+      return Fail(ErrorCode::kDamaged, "codec '{}': the stream does not contain {} {}", name_,
+                  count, spec.data_type.name);
     }
     const Mode mode = Mode::Of(stream.zfp.get());
     if (mode.maxbits < mode.LeastBits(type_)) {
@@ -217,18 +220,18 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     return longest;
   }
 
-  // As Begun(), before anything is allocated for the elements.
+  // Makes the checks of Begun() before memory for the elements is allocated.
   Result<uint64_t> PaddingOf(BytesView encoded, const ChunkSpec& spec, uint64_t size) const {
-    const BytesView start = encoded.first(std::min(encoded.size(), kLongestHeader));
+    const BytesView start = encoded.first(std::min(encoded.size(), kMaxStreamHeader));
     Bytes header(start.begin(), start.end());
-    header.resize(kLongestHeader + kWord);
+    header.resize(kMaxStreamHeader + kWord);
     return Begun(Stream(header), encoded, spec, size);
   }
 
   Result<Bytes> DecodePadded(const PaddedCopy& copy, BytesView encoded, const ChunkSpec& spec,
                              uint64_t size) const {
     const Stream stream(copy.bytes());
-    // Check again: the header of a short stream may extend into the bytes after its end.
+    // Checks again, because the header of a short stream may extend into the bytes after its end.
     const auto longest = Begun(stream, encoded, spec, size);
     if (!longest) return Fail(longest);
     if (*longest > copy.bytes().size() - encoded.size()) return EndsEarly(encoded);
@@ -261,7 +264,8 @@ class ZfpCodec final : public ZfpStreamCodec {
 
  private:
   bool Begin(const Stream& stream, const ChunkSpec& spec) const override {
-    std::vector<size_t> axes(spec.shape.rbegin(), spec.shape.rend());  // fastest first
+    // Libzfp's first axis is the fastest.
+    std::vector<size_t> axes(spec.shape.rbegin(), spec.shape.rend());
     if (axes.empty()) axes.push_back(1);
     axes.resize(4);
     zfp_field_set_type(stream.field.get(), type_);
@@ -269,7 +273,8 @@ class ZfpCodec final : public ZfpStreamCodec {
     return mode_.Set(stream.zfp.get());
   }
 
-  // From the upper bits of 32 to a number of 8 or 16 (zfp's demotion; "Decompression", step 2).
+  // Converts 32-bit numbers to the 8 or 16 bits in their upper part: zfp's demotion; see
+  // "Decompression", step 2.
   static Bytes Demoted(const Bytes& wide, const DataType& type) {
     const unsigned bits = static_cast<unsigned>(type.item_size) * 8;
     const bool is_signed = type.kind == DataKind::kInt;
@@ -290,7 +295,7 @@ class ZfpCodec final : public ZfpStreamCodec {
 Result<double> NumberMember(const CodecSpec& codec, std::string_view member) {
   const Json* value = FindMember(codec, member);
   if (value == nullptr || !value->is_number() || !(value->get<double>() >= 0)) {
-    return WrongMember(codec, member, "a number from 0 on");
+    return WrongMember(codec, member, "a number of at least 0");
   }
   return value->get<double>();
 }
@@ -301,7 +306,7 @@ Result<int64_t> NeededInteger(const CodecSpec& codec, std::string_view member, i
   return IntegerMember(codec, member, minimum, maximum, 0);
 }
 
-// The parameters of the mode; `zfp` validates them.
+// The parameters of a mode. `zfp` is used to validate them.
 Result<Mode> ModeOf(const CodecSpec& codec, zfp_type type, unsigned rank, zfp_stream* zfp) {
   const auto mode = StringMember(codec, "mode", "");
   if (!mode) return Fail(mode);
@@ -362,7 +367,8 @@ Result<ArrayToBytesPtr> MakeZfpCodec(const CodecSpec& codec, const ChunkSpec& ch
   const auto mode = ModeOf(codec, *type, rank, trial.get());
   if (!mode) return Fail(mode);
   if (!mode->Set(trial.get())) {
-    return Fail(ErrorCode::kDamaged, "codec '{}': its bits of a block cannot be", codec.name);
+    return Fail(ErrorCode::kDamaged, "codec '{}': libzfp rejects the parameters of its mode",
+                codec.name);
   }
   if (mode->maxbits < mode->LeastBits(*type)) {
     return Fail(ErrorCode::kDamaged, "codec '{}': maxbits is {}, expected at least {} for {}",

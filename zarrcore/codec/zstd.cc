@@ -17,12 +17,12 @@ class ZstdCodec : public BytesToBytesCodec {
   ZstdCodec(int level, bool checksum) : level_(level), checksum_(checksum) {}
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
-    // For an input without any frame, the library returns empty content.
-    if (encoded.empty()) return Fail(ErrorCode::kDamaged, "zstd: 0 bytes hold no frame");
+    // libzstd decodes an input without frames to nothing, without an error.
+    if (encoded.empty()) return Fail(ErrorCode::kDamaged, "zstd: expected a frame, found 0 bytes");
     const Result<uint64_t> bound = ZstdDecodedBound(encoded, limit);
     if (!bound) return Fail(bound);
-    // A context takes about 100 KB to set up, so each thread keeps one. It holds no state between
-    // calls.
+    // Setting up a context allocates about 100 KB, so each thread keeps one. It holds no state
+    // between calls.
     static thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
     if (context == nullptr) return Fail(ErrorCode::kIo, "zstd: out of memory");
     Bytes decoded(*bound);
@@ -41,7 +41,7 @@ class ZstdCodec : public BytesToBytesCodec {
     if (context == nullptr) return Fail(ErrorCode::kIo, "zstd: out of memory");
     ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level_);
     ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, checksum_ ? 1 : 0);
-    // The whole content in one call: the frame states its size.
+    // Encodes everything in one call, so the frame header has the content size.
     Bytes encoded(ZSTD_compressBound(decoded.size()));
     const size_t size = ZSTD_compress2(context.get(), encoded.data(), encoded.size(),
                                        decoded.data(), decoded.size());
@@ -61,7 +61,8 @@ class ZstdCodec : public BytesToBytesCodec {
 
 Result<BytesToBytesPtr> MakeZstdCodec(const CodecSpec& codec) {
   const int64_t level = EncoderMember(codec, "level", ZSTD_minCLevel(), ZSTD_maxCLevel(), 0);
-  const Json* checksum = FindMember(codec, "checksum");  // frames have their own flag
+  // Whether frames end with zstd's own checksum.
+  const Json* checksum = FindMember(codec, "checksum");
   return std::make_shared<const ZstdCodec>(static_cast<int>(level),
                                            checksum != nullptr && *checksum == true);
 }

@@ -10,28 +10,29 @@
 namespace zarrfs {
 namespace {
 
-// RFC 8878, 3.1.1: magic number, descriptor, window, dictionary id, content size.
+// A frame header consists of magic number, descriptor, window, dictionary id and content size: RFC
+// 8878, 3.1.1.
 constexpr uint32_t kMagic = 0xfd2fb528;
 constexpr size_t kMagicSize = 4;
-constexpr size_t kLargestHeader = 18;
+constexpr size_t kMaxFrameHeader = 18;
 constexpr uint8_t kReserved = 0x08;
 constexpr uint8_t kSingleSegment = 0x20;
 constexpr uint8_t kChecksum = 0x04;
 constexpr uint8_t kSizeOfFourBytes = 0x80;
 
-// RFC 8878, 3.1.1.2.
+// Sizes of a block: RFC 8878, 3.1.1.2.
 constexpr uint64_t kBlockHeader = 3;
-constexpr uint64_t kLargestBlock = 128 << 10;
+constexpr uint64_t kMaxBlock = 128 << 10;
 constexpr uint64_t kFrameChecksumSize = 4;
 
-// Writers fill their blocks: this many hold 8 GiB. A hostile chunk could have any number of empty
-// ones.
+// Maximum number of blocks to search. Writers fill their blocks, so a frame with this many blocks
+// has 8 GiB, but a hostile chunk may have any number of empty blocks.
 constexpr int kMaxBlocks = 1 << 16;
 
 constexpr uint64_t kSkippableHeader = 8;
 
-// Maximum compression ratio: a block of at least four encoded bytes holds at most 128 KiB. Never
-// allocate more than a short input can fill.
+// The maximum compression ratio of zstd: a block of at least four encoded bytes decodes to at most
+// 128 KiB. Allocations are limited to the size that a short input can fill.
 constexpr uint64_t kBestZstdRatio = ZSTD_BLOCKSIZE_MAX / 4;
 
 bool IsSkippable(uint32_t magic) { return (magic & 0xfffffff0) == 0x184d2a50; }
@@ -43,12 +44,12 @@ uint64_t Number(BytesView bytes) {
 }
 
 struct FrameHeader {
-  uint64_t size = 0;  // bytes of the header
+  uint64_t size = 0;  // the number of bytes of the header
   std::optional<uint64_t> content_size;
   bool has_checksum = false;
 };
 
-// `start`: the first bytes of the chunk, kLargestHeader or as many as exist.
+// `start`: the first kMaxFrameHeader bytes of the chunk, or the whole chunk if it is shorter.
 Result<FrameHeader> ParseHeader(BytesView start) {
   const auto short_of = [&](uint64_t size) {
     return Fail(ErrorCode::kDamaged, "zstd: expected a frame header of {} bytes, found {}", size,
@@ -80,7 +81,7 @@ Result<FrameHeader> ParseHeader(BytesView start) {
   return header;
 }
 
-// The end of the frame; nullopt if that would take too many blocks.
+// The end of the frame; nullopt if it has too many blocks.
 Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size,
                                         const ReadChunkBytes& read) {
   uint64_t at = header.size;
@@ -96,7 +97,7 @@ Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size
     const uint64_t type = value >> 1 & 3;
     const uint64_t length = value >> 3;
     constexpr uint64_t kRepeated = 1;
-    if (type == 3 || length > kLargestBlock) {
+    if (type == 3 || length > kMaxBlock) {
       return Fail(ErrorCode::kDamaged, "zstd: block header 0x{:06x} at byte {} is not known", value,
                   at);
     }
@@ -109,24 +110,24 @@ Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size
   return std::nullopt;
 }
 
-// Maximum decoded size of the blocks of a whole frame.
+// The maximum decoded size of all blocks of a frame.
 uint64_t BoundOfBlocks(BytesView frame) {
   uint64_t bound = 0;
-  const auto header = ParseHeader(frame.first(std::min(frame.size(), kLargestHeader)));
-  if (!header) return UINT64_MAX / 2;  // decoding will report the error
+  const auto header = ParseHeader(frame.first(std::min(frame.size(), kMaxFrameHeader)));
+  if (!header) return UINT64_MAX / 2;  // no useful bound; decoding will report the error
   for (uint64_t at = header->size; at + kBlockHeader <= frame.size();) {
     const uint64_t value = Number(frame.subspan(at, kBlockHeader));
     const uint64_t length = value >> 3;
     const bool is_compressed = (value >> 1 & 3) == 2;
     const bool is_repeated = (value >> 1 & 3) == 1;
-    bound += is_compressed ? kLargestBlock : length;
+    bound += is_compressed ? kMaxBlock : length;
     if ((value & 1) != 0) break;
     at += kBlockHeader + (is_repeated ? 1 : length);
   }
   return bound;
 }
 
-// Whether only skippable frames follow `at`, which old readers skip, too.
+// True if only skippable frames follow `at`. Old readers also skip these.
 Result<bool> IsOnlySkippable(uint64_t at, uint64_t size, const ReadChunkBytes& read) {
   for (int frame = 0; at < size && frame < kMaxBlocks; ++frame) {
     std::array<std::byte, kSkippableHeader> bytes;
@@ -144,7 +145,7 @@ Result<bool> IsOnlySkippable(uint64_t at, uint64_t size, const ReadChunkBytes& r
 
 Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_size,
                               const ReadChunkBytes& read) {
-  std::array<std::byte, kLargestHeader> storage;
+  std::array<std::byte, kMaxFrameHeader> storage;
   const auto start = std::span(storage).first(std::min<uint64_t>(size, storage.size()));
   if (const auto done = read(0, start); !done) return Fail(done);
   const uint32_t magic = start.size() < kMagicSize ? 0 : LoadLittle<uint32_t>(start.data());
@@ -155,7 +156,7 @@ Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_siz
 
   if (header->content_size) {
     if (!decoded_size || header->content_size == decoded_size) {
-      // A content size of 0 would look like a missing one.
+      // Old readers treat a content size of 0 as missing.
       const bool is_empty = *header->content_size == 0;
       return ZstdServing{is_empty ? ZstdServing::Kind::kRecode : ZstdServing::Kind::kPass};
     }
@@ -163,7 +164,7 @@ Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_siz
       return Fail(ErrorCode::kDamaged, "zstd: frame states {} decoded bytes, expected {}",
                   *header->content_size, *decoded_size);
     }
-    return ZstdServing{ZstdServing::Kind::kRecode};  // others may follow
+    return ZstdServing{ZstdServing::Kind::kRecode};  // further frames may follow
   }
 
   if (!decoded_size || *decoded_size > UINT32_MAX) return ZstdServing{ZstdServing::Kind::kRecode};
@@ -179,13 +180,14 @@ Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_siz
 
 Result<uint64_t> ZstdDecodedBound(BytesView encoded, uint64_t limit) {
   uint64_t stated = 0;
-  uint64_t bound = 0;  // including frames without a stated size
+  // The sum of the decoded sizes, including bounds for frames without a content size.
+  uint64_t bound = 0;
   const auto add = [&](uint64_t bytes) { bound += std::min(bytes, limit - bound); };
   BytesView rest = encoded;
   while (!rest.empty()) {
     const size_t at = encoded.size() - rest.size();
-    // The library may also know the formats before RFC 8878; their decoders are not hardened and
-    // nothing wrote Zarr with them.
+    // libzstd may also decode formats from before RFC 8878. Their decoders are not hardened, and no
+    // writer used these formats for Zarr.
     const uint32_t magic = rest.size() < 4 ? 0 : LoadLittle<uint32_t>(rest.data());
     const bool skippable = (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
     if (magic != ZSTD_MAGICNUMBER && !skippable) {

@@ -22,7 +22,7 @@ bool ArrayOrder::TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinate
   if (in_row != at && before > 0 && !reader.is_crowd) {
     LearnRow(reader, at);
   } else if (in_row != at && !reader.is_crowd) {
-    (void)BeginLoop(reader, at);  // guesses the loop
+    (void)BeginLoop(reader, at);  // learns the next loop, if this step begins one
   } else if (before > kMaxLate) {
     Forget(reader, before - kMaxLate);
   }
@@ -38,7 +38,8 @@ bool ArrayOrder::TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates&
   if (crowd.is_over && crowd.ahead.empty()) return false;
   if (chunk < next) return next - chunk <= kNear;
   if (chunk <= tip || chunk - tip > kNear) return false;
-  // Running ahead once is normal; several restarts mean that it was no crowd.
+  // A crowd is usually predicted with one start. If it restarts often, these readers are not a
+  // crowd.
   crowd.is_over = ++crowd.restarts > kMaxRestarts;
   crowd.size /= 2;
   if (crowd.is_over) {
@@ -68,7 +69,7 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
   };
   const uint64_t before = sum(recent_.begin(), recent_.begin() + half);
   if (before >= sum(recent_.end() - half, recent_.end())) return false;
-  readers_.clear();  // their loops were learned by chance
+  readers_.clear();  // their loops were learned by chance from the chunks of the crowd
   Reader crowd{.newest = chunk, .steps = kMinSteps, .size = kCrowd, .is_crowd = true};
   grid_.Coordinates(last.chunk, crowd.at);
   crowd.tip = crowd.at;
@@ -80,7 +81,8 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
 void ArrayOrder::LearnRow(Reader& reader, const ChunkCoordinates& at) const {
   const uint64_t end = reader.at[reader.loops.front().axis];
   const bool is_known = reader.loops.front().last == end;
-  // Twice at the same place: this is the end, and the chunks expected after it are not wanted.
+  // The loop ended twice at the same place, so this is its end. Chunks that were expected after it
+  // are not needed.
   const bool is_again = std::exchange(reader.row_end, end) == end;
   const bool is_turn = BeginLoop(reader, at) || ((is_known || is_again) && TurnLoop(reader, at));
   if (!is_turn && (is_known || !is_again)) return;
@@ -207,10 +209,11 @@ std::optional<ArrayOrder::Box> ArrayOrder::UsualBox(const Loop& innermost) const
     return std::pair(box.size(), std::abs(box.back().length));
   });
   if (boxes.size() < kAlike) return std::nullopt;
-  // Readers still at work have come less far along the outermost axis.
+  // A reader that has not finished its box has a shorter box along the outermost axis.
   Box usual = boxes[kAlike - 1];
   if (usual.size() != boxes.front().size()) return std::nullopt;
-  if (usual.size() == 1) return std::nullopt;  // threads that share a scan look like it, too
+  // Threads that share a scan also leave boxes with one axis.
+  if (usual.size() == 1) return std::nullopt;
   for (const Box& box : boxes) {
     for (size_t i = 0; i < box.size(); ++i) {
       if (box[i].axis != usual[i].axis || box[i].step != usual[i].step) return std::nullopt;
@@ -238,7 +241,8 @@ void ArrayOrder::AdoptBox(Reader& reader) const {
         is_aligned && (begin - static_cast<int64_t>(side.begin)) % (side.length + side.step) == 0;
   }
   reader.is_box = true;
-  // Random readers may exist next to a pool of readers.
+  // A box that is not aligned may belong to a reader in random order, so it must make another step
+  // first.
   if (is_aligned) reader.steps = kMinSteps;
   reader.steps = std::max(reader.steps, kMinSteps - 1);
   reader.size = kMaxAhead;
@@ -270,7 +274,7 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
   const bool is_first = reader.loops.empty();
   if (!is_first) {
     if (const auto steps = StepsTo(reader, at)) {
-      if (*steps < 0) return true;  // late
+      if (*steps < 0) return true;  // the chunk was skipped earlier and is read late
       if (*steps != 1 && reader.steps < kMinSteps) return false;
       Loop& loop = reader.loops.front();
       const auto [low, high] = std::minmax(reader.at[loop.axis], at[loop.axis]);
@@ -280,7 +284,7 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
       ++reader.steps;
     } else if (TurnLoop(reader, at) || MakeSure(reader, at)) {
       ++reader.steps;
-    } else if (!BeginLoop(reader, at)) {  // by chance, chunks often look like the next row
+    } else if (!BeginLoop(reader, at)) {  // not counted, because it is often chance
       return false;
     }
   } else if (MakeSure(reader, at)) {
@@ -288,11 +292,11 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
   } else if (!BeginLoop(reader, at)) {
     return false;
   } else {
-    // Random readers rarely take neighbours in order.
+    // Readers in random order rarely read two neighbours in a row.
     reader.steps = &reader == &readers_.front() && IsInRow(reader.loops.front()) ? kMinSteps : 0;
     AdoptBox(reader);
   }
-  // The prediction was wrong.
+  // The prediction was wrong, so fewer chunks are fetched ahead.
   if (reader.fetched > 0) reader.size = std::max<size_t>(reader.size / 2, 1);
   Restart(reader, at);
   reader.newest = chunk;
@@ -315,7 +319,8 @@ bool ArrayOrder::AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) cons
   for (size_t i = 0; i < rank; ++i) {
     const size_t axis = inner.axis == 0 ? i : rank - 1 - i;
     const bool is_known = std::ranges::find(reader.loops, axis, &Loop::axis) != reader.loops.end();
-    // Only the next one of several unknown axes: how far it goes is unknown, too.
+    // Guesses a step along the nearest axis that is not known. Its length is unknown, so no axis
+    // beyond it is guessed.
     if (!is_known && grid_.counts()[axis] > 1) return Move({axis, step, at[axis]}, at);
   }
   return false;
@@ -337,7 +342,7 @@ bool ArrayOrder::Advance(const Reader& reader, ChunkCoordinates& at) const {
 ArrayOrder::Next ArrayOrder::Extend(Reader& reader, size_t window, const IsHere& is_here) const {
   Next next;
   window = std::clamp<size_t>(window, 1, kMaxAhead);
-  // A quarter was wanted, and not by chance.
+  // Fetches more only after a quarter of the chunks ahead was read, and at least two.
   const size_t few = std::min<size_t>(std::max<size_t>(reader.size / 4, 2), reader.size);
   if (reader.steps < kMinSteps || reader.is_over || reader.fetched + few > reader.size) return next;
   reader.size = std::min(std::max(reader.growth * reader.size, kFirst), window);

@@ -1,22 +1,24 @@
 // ArrayOrder: predicts which chunks of an array readers will request next, from their earlier
-// requests.
+// requests. Not thread-safe.
 //
 // A reader of several chunks usually iterates over a box of the array in nested loops: rows (C
-// order), columns (F order), backwards, every n-th chunk, slabs along an axis. A Reader represents
-// such loops, learned from the chunks it takes: a repeated step is the innermost loop; when that
-// restarts, another axis advances and becomes the next loop. The loops predict the chunks ahead. An
-// axis that was not learned yet is guessed: the next one in C order (or F order). A step to a chunk
-// that is not a neighbour may belong to a reader that skips chunks, or start another reader, as in
-// a pool whose workers take a block each: both hypotheses are followed. Blocks mostly have the size
-// of previous ones, so a reader that starts a row is expected to read a box like the last ones, and
-// nothing beyond. Many threads that share a scan in C order take chunks in an order that no loops
-// explain: such a *crowd* is recognized by chunks that are close together, move on, and are often
-// unexpected.
+// order), columns (F order), backwards, every n-th chunk, slabs along an axis. A Reader has such
+// loops, learned from its chunks: a repeated step is the innermost loop; when that loop restarts,
+// another axis advances and becomes the next loop. The loops predict the chunks ahead. If the next
+// axis is not learned yet, it is guessed: the next axis in C order, or in F order.
 //
-// After a few steps in order, or one to the next chunk of the row, the chunks ahead are worth
-// fetching: eight times as many each time a quarter of them was wanted, up to a window; beyond a
-// learned end, twice as many; of a box like the last ones, a whole window. Random readers get next
-// to nothing. Not thread-safe.
+// A step to a chunk that is not a neighbour may come from a reader that skips chunks, or from
+// another reader. In a pool, for example, each worker reads its own block. Both hypotheses are
+// followed. Blocks mostly have the size of previous blocks, so a reader that starts a row is
+// expected to read a box of the usual size, and nothing beyond.
+//
+// Threads that share a scan in C order request chunks in an order that loops cannot explain. Such a
+// *crowd* is recognized by chunks that are close together, advance, and are often unexpected.
+//
+// Prefetching starts after a few steps in order, or after one step to the next chunk of the row.
+// Each time a quarter of the chunks ahead was read, their number grows eightfold, up to a window;
+// beyond a learned end of a loop it doubles. For a box of the usual size, a whole window is fetched
+// at once. For readers in random order almost nothing is fetched.
 #pragma once
 
 #include <algorithm>
@@ -36,127 +38,136 @@ class ArrayOrder {
  public:
   explicit ArrayOrder(const ChunkGrid& grid) : grid_(grid) {}
 
-  /// Whether a chunk is cached, or already being fetched.
+  /// Returns true if a chunk is cached or being fetched.
   using IsHere = std::function<bool(InnerIndex chunk)>;
 
   struct Next {
-    std::vector<InnerIndex> chunks{};  // worth fetching now, in the expected order
-    /// The expected chunks after these, as far as known: worth fetching together with a neighbour
-    /// in `chunks`; some may be cached.
+    std::vector<InnerIndex> chunks{};  // chunks to fetch now, in the expected order
+    /// The chunks that are expected after `chunks`. They may be fetched in one request with a
+    /// neighbour in `chunks`; some of them may be cached.
     std::vector<InnerIndex> later{};
   };
-  /// A chunk is wanted, not necessarily for the first time. Returns the chunks to fetch, usually
+  /// Records that a reader requests a chunk, possibly again. Returns the chunks to fetch, usually
   /// none. `window`: maximum number of chunks ahead of a reader.
   [[nodiscard]] Next OnWanted(InnerIndex chunk, size_t window, const IsHere& is_here);
 
  private:
-  static constexpr size_t kReaders = 8;     // maximum number of readers tracked
-  static constexpr uint64_t kMinSteps = 2;  // in order, before chunks are fetched ahead
-  static constexpr size_t kFirst = 4;       // initial number of chunks ahead
-  static constexpr int64_t kMaxJump = 8;    // maximum steps at once: missing chunks, threads
-  static constexpr size_t kMaxLate = 64;    // maximum skipped chunks that may still be read
+  static constexpr size_t kReaders = 8;  // maximum number of readers tracked
+  // The number of steps in order before chunks are fetched ahead.
+  static constexpr uint64_t kMinSteps = 2;
+  static constexpr size_t kFirst = 4;  // initial number of chunks ahead
+  // Maximum steps of a loop at once, because chunks may be missing or read by other threads.
+  static constexpr int64_t kMaxJump = 8;
+  static constexpr size_t kMaxLate = 64;  // maximum number of skipped chunks that may still be read
   static constexpr size_t kGrowth = 8;
-  static constexpr size_t kGrowthBeyond = 2;  // beyond a learned end of a loop
+  static constexpr size_t kGrowthBeyond = 2;  // the growth factor beyond a learned end of a loop
   static constexpr size_t kMaxAhead = 8192;
   static constexpr size_t kMaxLater = 1024;
   static constexpr size_t kAlike = 2;  // number of similar boxes that predict the next one
-  // The latest chunks form a crowd, once half of kCrowd are known,
+  // The latest kCrowd chunks form a crowd if at least half of them are known, they span at most
+  // kCrowdSpan times their number, and at least kUnexpected of them were unexpected.
   static constexpr size_t kCrowd = 32;
-  static constexpr double kCrowdSpan = 1.4;    // if they span at most this many times their number
-  static constexpr ptrdiff_t kUnexpected = 3;  // and at least this many were unexpected
+  static constexpr double kCrowdSpan = 1.4;    // the maximum ratio of their span to their number
+  static constexpr ptrdiff_t kUnexpected = 3;  // the minimum number of unexpected chunks
   static constexpr int kMaxRestarts = 3;
-  static constexpr uint64_t kNear = 64;  // maximum distance between its threads, in chunks
+  // The maximum distance between threads of a crowd, in chunks.
+  static constexpr uint64_t kNear = 64;
 
   struct Loop {
     size_t axis;
     int64_t step;
-    uint64_t begin;                  // first coordinate of each pass
-    std::optional<uint64_t> last{};  // last coordinate of each pass; nullopt: the grid's end
+    uint64_t begin;  // the first coordinate of each pass
+    // The last coordinate of each pass; nullopt: the last coordinate in the grid.
+    std::optional<uint64_t> last{};
   };
   struct Side {
     size_t axis;
     int64_t step;
     uint64_t begin;
-    int64_t length;  // from its first to its last chunk
+    int64_t length;  // the distance from the first to the last chunk of this side
   };
-  using Box = std::vector<Side>;  // innermost first
+  using Box = std::vector<Side>;  // sides from the innermost loop
   struct Ahead {
     uint64_t chunk;
-    bool is_fetched;  // for this reader
+    bool is_fetched;  // whether the chunk was fetched for this reader
   };
   struct Recent {
     uint64_t chunk;
     bool is_expected;
   };
   struct Reader {
-    uint64_t newest = 0;  // the latest chunk it wanted
+    uint64_t newest = 0;  // the latest chunk that this reader requested
     ChunkCoordinates at{};
-    std::vector<Loop> loops{};          // innermost first
-    std::optional<Loop> unsure{};       // a possible outer loop, after a single step far away
-    bool is_box = false;                // nothing follows its loops
-    uint64_t steps = 0;                 // in order
-    std::optional<uint64_t> row_end{};  // previous end of the innermost loop
-    size_t size = 0;                    // target number of chunks ahead
-    size_t growth = kGrowth;            // factor by which `size` grows
-    ChunkCoordinates tip{};             // the farthest chunk ahead
-    bool is_over = false;               // nothing follows `tip`
+    std::vector<Loop> loops{};  // from the innermost loop
+    // A possible outer loop, after a single step that is not to a neighbour.
+    std::optional<Loop> unsure{};
+    bool is_box = false;  // the loops describe a whole box, so no chunk is expected after them
+    uint64_t steps = 0;   // the number of consecutive steps in order
+    std::optional<uint64_t> row_end{};  // the previous end of the innermost loop
+    size_t size = 0;                    // the target number of chunks ahead
+    size_t growth = kGrowth;            // the factor by which `size` grows
+    ChunkCoordinates tip{};             // the last of the chunks ahead
+    bool is_over = false;               // no chunk is expected after `tip`
     bool is_crowd = false;
-    int restarts = 0;  // of a crowd, since it last took a chunk that was ahead
+    // The number of restarts of a crowd since it requested a chunk that was ahead.
+    int restarts = 0;
     std::deque<Ahead> ahead{};
-    size_t fetched = 0;  // of `ahead`
+    size_t fetched = 0;  // the number of chunks in `ahead` that were fetched
   };
 
-  // Each returns true if this reader wanted the chunk.
+  // These functions return true if the chunk was a request of `reader`.
   bool TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
   bool Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
 
-  // Records a chunk. True if it completes a crowd, which then is the first reader.
+  // Records a chunk. True if the chunk completes a crowd, which then becomes the first reader.
   bool MakeCrowd(uint64_t chunk, bool is_expected);
-  // Whether a chunk that is not ahead belongs to a crowd: it was left behind, or is beyond all
-  // chunks ahead.
+  // True if an unexpected chunk belongs to a crowd, because the crowd skipped it, or because it is
+  // beyond all chunks ahead.
   bool TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates& at) const;
 
-  // A new reader of a chunk that no reader expected. Perhaps it continues a reader that has jumped
-  // far away.
+  // A new reader for a chunk that no reader expected. It may take over the loops of a reader that
+  // has jumped far away.
   [[nodiscard]] Reader Begin(uint64_t chunk, const ChunkCoordinates& at) const;
-  // Whether the innermost `loops` loops are at their ends.
+  // True if each of the innermost `loops` loops is at its end.
   [[nodiscard]] bool IsAtEnd(const Reader& reader, size_t loops) const;
-  // The box that it has read, if that is or may be complete.
+  // The box that a reader has read. nullopt if the box is known to be incomplete.
   [[nodiscard]] std::optional<Box> BoxOf(const Reader& reader) const;
-  // The usual box of readers whose innermost loop is like this one, underestimated if in doubt.
+  // The usual box of readers whose innermost loop is like `innermost`. If two boxes are possible,
+  // the smaller one.
   [[nodiscard]] std::optional<Box> UsualBox(const Loop& innermost) const;
-  // Takes the outer loops of a reader whose first loop has begun from the usual box.
+  // Sets the loops of a reader that has just begun its first loop to the loops of the usual box.
   void AdoptBox(Reader& reader) const;
 
-  // The number of steps of the innermost loop to `at`; nullopt if it is not on the loop's way.
+  // The number of steps of the innermost loop to `at`; nullopt if the loop does not pass `at`.
   [[nodiscard]] std::optional<int64_t> StepsTo(const Reader& reader,
                                                const ChunkCoordinates& at) const;
-  // The innermost loop has restarted at `at`, which was ahead, possibly behind others.
+  // Learns that the innermost loop has restarted at `at`. That chunk was expected, possibly later.
   void LearnRow(Reader& reader, const ChunkCoordinates& at) const;
-  // The first loop, or one around the known loops, if it begins with a step to `at`.
+  // The loop that begins with a step to `at`: the first loop of a reader, or its next outer loop.
   [[nodiscard]] std::optional<Loop> LoopTo(const Reader& reader, const ChunkCoordinates& at) const;
-  // Begins this loop if it steps to a neighbour.
+  // Begins a loop with the step to `at` if `at` is a neighbour.
   bool BeginLoop(Reader& reader, const ChunkCoordinates& at) const;
-  // A loop continues past its previous end; its new end is unknown.
+  // Continues a loop beyond its previous end, and forgets that end.
   static void GoBeyond(Reader& reader, Loop& loop);
-  // Confirms the unsure loop if it continues.
+  // Turns the unsure loop into a learned loop if it continues at `at`.
   bool MakeSure(Reader& reader, const ChunkCoordinates& at) const;
-  // Finds a known loop that continues.
+  // Finds a learned outer loop that advances to `at`, and restarts the loops inside it.
   bool TurnLoop(Reader& reader, const ChunkCoordinates& at) const;
-  // Whether it steps from a chunk to the next one of its row.
+  // True if `loop` steps from each chunk to the next chunk in its row.
   [[nodiscard]] bool IsInRow(const Loop& loop) const {
     const auto inner = std::span(grid_.counts()).subspan(loop.axis + 1);
     return loop.step == 1 && std::ranges::all_of(inner, [](uint64_t count) { return count == 1; });
   }
-  // The chunk after `at`; false if there is none.
+  // Moves `at` to the next expected chunk. False if no chunk is expected.
   [[nodiscard]] bool Advance(const Reader& reader, ChunkCoordinates& at) const;
-  // Advance() by learned loops only.
+  // The parts of Advance(): learned loops, and a guessed loop.
   [[nodiscard]] bool AdvanceLearned(const Reader& reader, ChunkCoordinates& at) const;
   [[nodiscard]] bool AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) const;
-  // Moves along one axis; false if that would leave the grid, or pass `last`.
+  // Moves `at` one step along the loop's axis. False if the step would leave the grid or pass
+  // `last`.
   [[nodiscard]] bool Move(const Loop& loop, ChunkCoordinates& at) const;
   [[nodiscard]] Next Extend(Reader& reader, size_t window, const IsHere& is_here) const;
-  // Continues `reader` at `at`, contrary to the prediction.
+  // Continues `reader` at `at` after a wrong prediction.
   static void Restart(Reader& reader, const ChunkCoordinates& at);
   static void Forget(Reader& reader, size_t count);
   [[nodiscard]] uint64_t NumberOf(const ChunkCoordinates& at) const {
@@ -164,8 +175,8 @@ class ArrayOrder {
   }
 
   const ChunkGrid& grid_;
-  std::deque<Reader> readers_;  // the most recently active one first
-  std::deque<Recent> recent_;   // the latest one last
+  std::deque<Reader> readers_;  // the most recently active reader is first
+  std::deque<Recent> recent_;   // the latest chunk is last
 };
 
 }  // namespace zarrfs

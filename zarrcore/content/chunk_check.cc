@@ -12,7 +12,7 @@
 namespace zarrfs {
 namespace {
 
-// Bytes read at once for a check.
+// The number of bytes per read when a chunk is read again for its check.
 constexpr uint64_t kPiece = 256u << 10;
 
 ChecksumNote NoteIn(const ChunkLocation& location) {
@@ -41,8 +41,8 @@ SumKinds KindsOf(const ChunkEncoding& encoding) {
   return kinds;
 }
 
-// The sum of the bytes that a checksum covers: the chunk without its checksums, and the checksums
-// inside this one.
+// Computes the checksum over the bytes that it covers: `front`, the served bytes of the chunk, then
+// `back`. `front` and `back` are inner checksums that the file omits.
 using SumCovered =
     std::function<uint32_t(const Checksum& checksum, BytesView front, BytesView back)>;
 
@@ -82,7 +82,8 @@ Result<void> CompareSums(const ChunkFile& file, const Sums& sums) {
   });
 }
 
-// All in memory, for checksums that do not combine.
+// Compares the checksums of bytes in memory. Works for all checksums, including those that cannot
+// be combined from parts.
 Result<void> CompareBytes(const ChunkFile& file, BytesView head, BytesView rest) {
   return Compare(file, [&](const Checksum& checksum, BytesView front, BytesView back) {
     if (front.empty() && back.empty() && head.empty()) return checksum.Sum(rest);
@@ -110,8 +111,8 @@ Result<void> ReadWholeAndCompare(const ChunkFile& file) {
   return in_pieces ? CompareSums(file, sums) : CompareBytes(file, {}, bytes);
 }
 
-// Checks the consecutive crc32c after a range of the stored object. The error is a read error; the
-// value, a mismatch.
+// Checks the crc32c after a range of the stored object. Returns the mismatch, if any, or an error
+// if a read fails.
 Result<std::optional<Error>> CheckGuarded(const ChunkFile& file,
                                           const OpenShard::Guarded& guarded) {
   const ChunkLocation all{file.location.shard, file.location.entry, file.location.outer,
@@ -187,7 +188,7 @@ Result<void> ChunkCheck::ReadAgain(const ChunkFile& file) {
                 file.location.offset,
                 file.location.offset + file.location.length,
                 false};
-  // Threads that want the same chunk wait for the one that reads it; mismatches are not cached.
+  // Threads that need the same chunk wait for the thread that reads it. Mismatches are not cached.
   const auto read = checked_.GetOrLoad(key, [&] {
     return ReadWholeAndCompare(file).map([] {
       return LruCache<Key, std::optional<Error>, KeyHash>::Loaded{
@@ -220,13 +221,14 @@ Result<ChunkCheck::Reading> ChunkCheck::Begin(const ChunkFile& file, uint64_t be
   const bool is_racy = file.source.IsRacy(*file.location.shard);
   if (note == ChecksumNote::kSuspect || is_racy || !AllCombine(encoding)) {
     if (is_small) return read_again();
-    if (is_racy || !AllCombine(encoding)) return reading;  // not checked
+    if (is_racy || !AllCombine(encoding)) return reading;  // the bytes are not checked
   }
   const ChunkSums::Key key{file.source.id(), file.chunk, file.location.shard->fingerprint};
   reading.taken_ = sums_.Take(key, file.location, begin, end);
   reading.sums_ = &sums_;
   reading.key_ = key;
-  // The parts before the last one may have been read long ago.
+  // No other part of the chunk is known. The reader may have read the others long ago, so the whole
+  // chunk is read again.
   if (end == size && reading.taken_.is_alone && is_small) return read_again();
   return reading;
 }

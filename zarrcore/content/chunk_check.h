@@ -1,11 +1,11 @@
-// ChunkCheck: verifies served chunks against the checksums that their files omit, so readers that
-// do not know these are as safe as the source's own.
+// ChunkCheck: verifies the chunks it serves against the checksums that their files omit, so readers
+// that do not know these checksums also get verified bytes. Thread-safe.
 //
-// A READ of all bytes of a chunk is checked by itself. Sums of parts are combined (ChunkSums); the
-// READ with the last part is answered after the comparison. If that is impossible, the chunk is
-// read once more, up to kMaxReread. In slow stores whole chunks are checked, which are fetched as a
-// whole anyway. Checksums around a shard are checked at the first READ of a chunk in it, up to
-// kMaxShard. Thread-safe.
+// A READ of a whole chunk is checked by itself. For READs of parts, ChunkSums combines the sums of
+// the parts, and the READ of the last part is answered after the comparison. If sums cannot be
+// combined, a chunk of up to kMaxReread bytes is read again as a whole. Chunks of slow stores are
+// always checked as a whole, because they are fetched as a whole. Checksums of whole shards, up to
+// kMaxShard bytes, are checked at the first READ of a chunk in the shard.
 #pragma once
 
 #include <cstddef>
@@ -26,16 +26,16 @@ namespace zarrfs {
 
 class ChunkCheck {
  public:
-  /// Maximum size in bytes of chunks that are reread for the check.
+  /// Maximum size in bytes of a chunk that is read again for its check.
   static constexpr uint64_t kMaxReread = 4u << 20;
-  /// Maximum size of shards that are checked against a checksum of their own.
+  /// Maximum size in bytes of a shard whose own checksum is checked.
   static constexpr uint64_t kMaxShard = 16u << 20;
 
-  /// Verifies the checksums of the shard with the chunk, and of the shards around it. kDamaged if
-  /// one is wrong.
+  /// Verifies the checksums of the shard with the chunk, and of the shards around that shard.
+  /// kDamaged if a checksum is wrong.
   [[nodiscard]] Result<void> CheckShards(const ChunkFile& file);
 
-  /// The check of one READ. Unless End() is called, the bytes count as not read.
+  /// The check of one READ. Unless End() is called, the READ counts as failed.
   class Reading {
    public:
     Reading() = default;
@@ -51,32 +51,32 @@ class ChunkCheck {
       if (sums_ != nullptr) sums_->Release(key_, taken_.runs);
     }
 
-    /// `head` and `rest`: the bytes, from the beginning of the READ. kDamaged if they complete a
-    /// chunk that does not match its checksums.
+    /// Completes the check with the bytes of the READ: `head`, then `rest`. kDamaged if they
+    /// complete a chunk that does not match its checksums.
     [[nodiscard]] Result<void> End(const ChunkFile& file, uint64_t begin, BytesView head,
                                    BytesView rest);
 
    private:
     friend class ChunkCheck;
-    ChunkSums* sums_ = nullptr;  // null if no runs were taken
+    ChunkSums* sums_ = nullptr;  // null if this READ took no runs
     ChunkSums::Key key_{};
     ChunkSums::Taken taken_;
     bool is_whole_ = false;
   };
-  /// Announces a read of bytes [begin, end) of the chunk without its checksums. May check the whole
-  /// chunk first.
+  /// Begins the check of a READ of bytes [begin, end) of a chunk file. May check the whole chunk
+  /// first.
   [[nodiscard]] Result<Reading> Begin(const ChunkFile& file, uint64_t begin, uint64_t end);
 
-  /// Checks all bytes of the chunk without its checksums.
+  /// Checks a whole chunk file, whose bytes are `head`, then `rest`.
   [[nodiscard]] static Result<void> CheckAll(const ChunkFile& file, BytesView head,
                                              BytesView rest = {});
 
-  /// Whether chunks of `size` bytes are checked regardless of how they are read, except for readers
-  /// of a part.
+  /// True if a chunk of `size` bytes is always checked, however it is read. If false, reads of a
+  /// part are not checked.
   [[nodiscard]] static bool CanCheck(const ChunkEncoding& encoding, uint64_t size);
 
  private:
-  // Bytes of a version of a stored object.
+  // A range of bytes in one version of a stored object.
   struct Key {
     uint64_t source;
     OuterIndex outer;
@@ -93,13 +93,13 @@ class ChunkCheck {
     }
   };
   static constexpr size_t kBytesOfEntry = 256;
-  static constexpr size_t kMaxKept = 1u << 20;  // bytes
+  static constexpr size_t kMaxKept = 1u << 20;  // the memory for results, in bytes
 
-  // Reads the chunk as a whole.
+  // Reads and checks the whole chunk.
   Result<void> ReadAgain(const ChunkFile& file);
 
   ChunkSums sums_;
-  // Chunks that were read for a check; for shards, with the error found.
+  // Chunks that were read again for a check, and shards with the mismatch that was found, if any.
   LruCache<Key, std::optional<Error>, KeyHash> checked_{kMaxKept, 4};
 };
 

@@ -18,12 +18,14 @@
 namespace zarrfs {
 namespace {
 
-// Codecs that change written values but not how they are read: a fill value is written unchanged.
+// True for codecs that lose precision when encoding and do nothing when decoding. They do not apply
+// to fill values.
 bool ChangesOnlyWhatIsWritten(const CodecSpec& codec) {
   return codec.name == "bitround" || codec.name == "numcodecs.bitround";
 }
 
-// numcodecs' VLenUTF8 and VLenBytes: the number of elements, then each one's length and bytes.
+// Encodes `count` fill values in the format of numcodecs' VLenUTF8 and VLenBytes: the number of
+// elements, then length and bytes of each element.
 Result<Bytes> EncodeOfOwnLength(const FillBytes& fill, uint64_t count) {
   const auto each = CheckedAdd(fill.size(), sizeof(uint32_t));
   const auto all = each ? CheckedMul(*each, count) : std::nullopt;
@@ -42,7 +44,7 @@ Result<Bytes> EncodeOfOwnLength(const FillBytes& fill, uint64_t count) {
   return encoded;
 }
 
-// The byte order of chunks that consist of their elements alone; nullopt for others.
+// The byte order of chunks that consist of just the elements; nullopt for other chunks.
 std::optional<char> ByteOrderOfPlain(const std::vector<CodecSpec>& codecs) {
   for (const CodecSpec& codec : codecs) {
     if (codec.name == "transpose" || ChangesOnlyWhatIsWritten(codec)) continue;
@@ -52,7 +54,7 @@ std::optional<char> ByteOrderOfPlain(const std::vector<CodecSpec>& codecs) {
   return std::nullopt;
 }
 
-// Size of all elements of a chunk of fill values; kTooLarge beyond the encoding limit.
+// The decoded size in bytes of a chunk of fill values; kTooLarge if it exceeds kMaxEncodedFill.
 Result<uint64_t> SizeOfElements(const FillBytes& fill, const std::vector<uint64_t>& shape) {
   const auto count = CheckedProduct(shape);
   const auto size = count ? CheckedMul(*count, std::max<uint64_t>(fill.size(), 1)) : std::nullopt;
@@ -61,7 +63,7 @@ Result<uint64_t> SizeOfElements(const FillBytes& fill, const std::vector<uint64_
               kMaxEncodedFill >> 20);
 }
 
-// An encoded chunk of fill values.
+// Encodes a chunk of fill values.
 Result<Bytes> EncodeFill(const FillBytes& fill, const DataType& type,
                          const std::vector<CodecSpec>& all_codecs,
                          const std::vector<uint64_t>& shape) try {
@@ -81,7 +83,7 @@ Result<Bytes> EncodeFill(const FillBytes& fill, const DataType& type,
     if (to_bytes == codecs.end()) {
       return Fail(ErrorCode::kUnsupported, "a chunk of fill values cannot be encoded");
     }
-    // The rest is a chain for bytes.
+    // Only the bytes-to-bytes codecs remain.
     codecs.erase(codecs.begin(), to_bytes);
     codecs.front() = CodecSpec{"bytes"};
     auto byte = ParseDataType(Json("uint8"), "");
@@ -97,10 +99,11 @@ Result<Bytes> EncodeFill(const FillBytes& fill, const DataType& type,
   if (!pipeline) return Fail(pipeline);
   return pipeline->Encode(elements);
 } catch (const std::bad_alloc&) {
-  return Fail(ErrorCode::kNoMemory, "no memory to encode a chunk of fill values");
+  return Fail(ErrorCode::kNoMemory, "out of memory while encoding a chunk of fill values");
 }
 
-// Elements, and the output of one codec after the other.
+// Peak memory of encoding, as a multiple of the chunk's size: the elements, and the outputs of
+// successive codecs.
 constexpr uint64_t kEncodingCopies = 4;
 
 struct EncodedFill {
@@ -108,12 +111,13 @@ struct EncodedFill {
   MemoryBudget::Share memory;
 };
 
-// The encoded fill chunks of all arrays.
+// The cache of encoded fill chunks that all arrays share.
 struct EncodedFills {
   using Cache = LruCache<uint64_t, EncodedFill>;
 
   static EncodedFills& OfAll() {
-    static EncodedFills& all = *new EncodedFills;  // as long as ProcessMemory()
+    // Never destroyed, like ProcessMemory(), of which the cache takes memory.
+    static EncodedFills& all = *new EncodedFills;
     return all;
   }
 
@@ -129,7 +133,7 @@ std::atomic<uint64_t> last_number;
 Bytes InEncoding(Bytes elements, const ChunkEncoding& encoding, const DataType& type,
                  std::span<const uint64_t> chunk_shape) {
   if (!encoding.extent.empty() && !std::ranges::equal(encoding.extent, chunk_shape)) {
-    // Rows, along the last axis, that lie inside.
+    // Copies the rows along the last axis that are inside `extent`.
     const size_t rank = chunk_shape.size();
     const size_t row = encoding.extent[rank - 1] * type.item_size;
     std::byte* to = elements.data();
@@ -137,7 +141,7 @@ Bytes InEncoding(Bytes elements, const ChunkEncoding& encoding, const DataType& 
     for (bool done = false; !done;) {
       uint64_t from = 0;
       for (size_t d = 0; d < rank; ++d) from = from * chunk_shape[d] + at[d];
-      // Never moves bytes towards the end.
+      // Each row moves towards the beginning, so it never overwrites a row that still has to move.
       std::memmove(to, elements.data() + from * type.item_size, row);
       to += row;
       size_t d = rank - 1;
@@ -173,7 +177,7 @@ Result<void> FillChunk::CanBeMade(const ArrayMetadata& metadata, const ArrayLayo
   if (metadata.data_type.item_size > 0 && ByteOrderOfPlain(layout.inner_codecs)) return {};
   const auto size = SizeOfElements(metadata.fill_value, layout.inner_chunk_shape);
   if (!size) return Fail(size);
-  // One element shows whether the codecs can encode.
+  // Encodes a single element to find out whether all codecs can encode.
   return EncodeFill(metadata.fill_value, metadata.data_type, layout.inner_codecs,
                     std::vector<uint64_t>(layout.inner_chunk_shape.size(), 1))
       .map([](const Bytes&) {});
@@ -191,7 +195,8 @@ Result<size_t> FillChunk::Read(uint64_t offset, std::span<std::byte> out) const 
   if (offset >= *size) return size_t{0};
   const size_t length = std::min<uint64_t>(out.size(), *size - offset);
   if (is_periodic()) {
-    // Write one element, starting at the offset within it; then repeat the written bytes.
+    // Writes one element, starting at the offset within it. Then repeats the bytes that were
+    // written.
     const size_t period = element_.size();
     const size_t first = std::min(length, period);
     for (size_t i = 0; i < first; ++i) out[i] = element_[(offset + i) % period];

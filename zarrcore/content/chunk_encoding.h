@@ -1,5 +1,5 @@
-// ChunkEncoding: how the bytes of a chunk file are derived from the stored bytes. FillChunk: the
-// file of a chunk that is not stored.
+// ChunkEncoding: how a chunk file is made from the stored bytes of its chunk. FillChunk: the file
+// of a chunk that is not stored.
 #pragma once
 
 #include <atomic>
@@ -18,58 +18,62 @@ namespace zarrfs {
 
 struct ChunkEncoding {
   enum class Kind {
-    kPassThrough,  // the stored bytes, without cut parts
-    kPatchedZstd,  // likewise, patched for decoders that do not accept all of RFC 8878
-    kDecoded,      // the decoded elements: in C order, little-endian
+    kPassThrough,  // the stored bytes, without the omitted checksums
+    kPatchedZstd,  // like kPassThrough, but patched for decoders that do not accept all of RFC 8878
+    kDecoded,      // the decoded elements in C order, little-endian
   };
   Kind kind = Kind::kPassThrough;
-  /// Bytes of the stored chunk that the file omits: checksums. 0 for kDecoded.
+  /// The numbers of bytes at the beginning and end of the stored chunk that the file omits because
+  /// they are checksums. 0 for kDecoded.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
-  /// The omitted checksums, outermost first: served bytes are checked against them.
+  /// The omitted checksums, outermost first. Served bytes are checked against them.
   std::vector<Checksum> checksums = {};
-  /// For kDecoded, the size of every file. For kPatchedZstd, the decoded size of each chunk; 0 if
-  /// elements vary in length.
+  /// For kDecoded, the size of every file. For kPatchedZstd, the decoded size of each chunk, or 0
+  /// if elements vary in length.
   uint64_t size = 0;
-  /// For kDecoded: elements are widened (codec/widen.h).
+  /// For kDecoded, true if elements are widened; see codec/widen.h.
   bool is_wide = false;
-  /// For kDecoded: number of elements along each axis in the file, from the first; empty for all.
+  /// For kDecoded, the number of elements in the file along each axis, beginning with the first
+  /// element. Empty if the file has all elements.
   std::vector<uint64_t> extent = {};
 
-  /// For kPassThrough: the file is the whole stored object, even if it cannot be a chunk (empty, or
-  /// of another size than all chunks of an uncompressed array have).
+  /// For kPassThrough, true if the file is always the whole stored object, even an object that
+  /// cannot be a chunk because it is empty or has a wrong size.
   bool as_stored = false;
 
-  /// Whether the size of a file depends on the bytes of the chunk, not only on their number.
+  /// True if the size of a file depends on the content of its chunk, so the chunk must be read to
+  /// know the size.
   [[nodiscard]] bool must_be_read_for_size() const { return kind == Kind::kPatchedZstd; }
 
   bool operator==(const ChunkEncoding&) const = default;
 };
 
-/// The elements of one chunk, encoded by the rules of kDecoded. `elements`: as decoded by the
-/// codecs.
+/// Converts the decoded elements of a chunk to the contents of a kDecoded file: cuts them to
+/// `extent` and widens them.
 [[nodiscard]] Bytes InEncoding(Bytes elements, const ChunkEncoding& encoding, const DataType& type,
                                std::span<const uint64_t> chunk_shape);
 
-/// Maximum decoded size of a fill chunk that is encoded and cached. Fill chunks without a
-/// compressor are not cached.
+/// Maximum decoded size in bytes of a fill chunk that is encoded and cached. Fill chunks without a
+/// compressor are generated on each read.
 inline constexpr uint64_t kMaxEncodedFill = uint64_t{64} << 20;
 
-/// The file of a chunk that is not stored, filled with fill values, for readers that cannot do
-/// without it. The same for all chunks of an array; encoded on demand, and cached together with
-/// those of all arrays. Thread-safe.
+/// The file of a chunk that is not stored, filled with fill values, for readers that require a
+/// file. All such chunks of an array have equal files. A file is encoded on demand, and cached in a
+/// cache that all arrays share. Thread-safe.
 class FillChunk {
  public:
   FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout, ChunkEncoding encoding);
 
-  /// Fails if no fill chunk can be encoded like the stored chunks: a codec that can only decode, or
-  /// more than kMaxEncodedFill.
+  /// Fails if a fill chunk cannot be encoded like the stored chunks, because a codec can only
+  /// decode, or the chunk is larger than kMaxEncodedFill.
   [[nodiscard]] static Result<void> CanBeMade(const ArrayMetadata& metadata,
                                               const ArrayLayout& layout);
 
-  /// In bytes. Fails if the codecs of the array cannot encode.
+  /// The size of the file in bytes. Fails if a codec of the array cannot encode.
   [[nodiscard]] Result<uint64_t> Size() const;
-  /// Reads up to `out.size()` bytes from `offset` on; fewer at the end.
+  /// Reads up to `out.size()` bytes from `offset` on. Returns the number of bytes read, which is
+  /// smaller only at the end of the file.
   [[nodiscard]] Result<size_t> Read(uint64_t offset, std::span<std::byte> out) const;
 
   /// The fill value, as in the metadata.
@@ -85,11 +89,12 @@ class FillChunk {
   const std::vector<CodecSpec> codecs_;
   const std::vector<uint64_t> chunk_shape_;
   const ChunkEncoding encoding_;
-  // The period of the file, repeated up to `size_` bytes, if it is periodic.
+  // For a periodic file, the bytes that are repeated up to `size_`.
   Bytes element_;
   uint64_t size_ = 0;
-  const uint64_t number_;                           // identifies this one among all
-  mutable std::atomic<uint64_t> encoded_size_ = 0;  // if it is not periodic; 0: not yet encoded
+  const uint64_t number_;  // identifies this object in the shared cache
+  // For a file that is not periodic; 0: not encoded yet.
+  mutable std::atomic<uint64_t> encoded_size_ = 0;
 };
 
 }  // namespace zarrfs

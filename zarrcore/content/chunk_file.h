@@ -1,4 +1,4 @@
-// ChunkFile: a file of a view, and the stored chunk that it shows.
+// ChunkFile: a file of a view, and the stored chunk that the file shows.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace zarrfs {
 
-/// A chunk file: the stored chunk it shows, and its encoding.
+/// A chunk file: its encoding, and the location of the stored chunk.
 struct ChunkFile {
   const ChunkSource& source;
   const ChunkEncoding& encoding;
-  uint32_t encoding_number;  // among the encodings of this source
+  uint32_t encoding_number;  // the number of `encoding` among the encodings of this array
   InnerIndex chunk;
   const ChunkLocation& location;
-  StoredRanges* ranges = nullptr;  // ChunkReader's
+  StoredRanges* ranges = nullptr;  // owned by the ChunkReader; null if the store is not slow
 
-  /// Bytes of checksums that the file omits.
+  /// The number of bytes in the checksums that the file omits.
   [[nodiscard]] uint64_t cut() const { return encoding.cut_front + encoding.cut_back; }
 };
 
@@ -29,7 +29,7 @@ struct ChunkFile {
 [[nodiscard]] Result<void> ReadChunk(const ChunkFile& file, uint64_t offset,
                                      std::span<std::byte> out);
 
-/// Returns `error`; reports it once per version of the stored object.
+/// Returns `error`, and reports it once per version of the stored object.
 [[nodiscard]] tl::unexpected<Error> Damaged(const ChunkFile& file, const Error& error);
 
 }  // namespace zarrfs

@@ -14,21 +14,22 @@ namespace {
 
 using Kind = ChunkEncoding::Kind;
 
-// Approximate overhead of a cache entry.
+// Approximate overhead of a cache entry, in bytes.
 constexpr size_t kBytesOfEntry = 256;
 
-// The encoding number of the elements themselves, which no file has.
+// The encoding number under which decoded elements are cached. No chunk file uses this number.
 constexpr uint32_t kElements = UINT32_MAX;
 
-// Encoding numbers of texts as items: this plus the size, which is smaller.
+// The encoding numbers under which strings are cached as items of one size: one of these constants
+// plus the item size, which is smaller.
 constexpr uint32_t kUtf8Items = 1U << 31;
 constexpr uint32_t kUtf32Items = kUtf8Items | 1U << 30;
 static_assert(kMaxTextChunk < (1U << 30) / sizeof(uint32_t));
 
-// Approximate memory of the library to encode a frame.
+// Approximate memory that libzstd needs to encode a frame, in bytes.
 constexpr uint64_t kZstdEncoder = 8u << 20;
 
-// Bytes of the stored chunk excluding cut parts.
+// The size of the stored chunk without the checksums that the file omits.
 Result<uint64_t> StoredSize(const ChunkFile& file) {
   const uint64_t cut = file.cut();
   if (file.location.length >= cut) return file.location.length - cut;
@@ -41,11 +42,13 @@ Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::b
   return ReadChunk(file, file.encoding.cut_front + offset, out);
 }
 
-// A chunk of a slow store up to this size is fetched as a whole even if only its header is needed.
+// In slow stores, chunks up to this size are fetched as a whole even if only the header is needed;
+// after a listing only those up to the second size whose first header does not state their size.
 constexpr uint64_t kFetchedForHeader = 2u << 20;
+constexpr uint64_t kFetchedForBlocks = 512u << 10;
 
-// Values of OpenShard::frame_notes: 0 for unknown; otherwise how the frame is served, and above
-// these bits the length of the patched header (at most 18).
+// A value of OpenShard::frame_notes is 0 if nothing is known. Otherwise, the lowest bits state how
+// the frame is served, and the higher bits are the length of the patched header, at most 18.
 constexpr unsigned kBitsOfKind = 2;
 
 uint8_t NoteOf(const ZstdServing& serving) {
@@ -62,20 +65,31 @@ std::optional<ZstdServing> KnownServing(const ChunkLocation& location) {
                      uint64_t{note} >> kBitsOfKind};
 }
 
+// Whether a listing of a slow store named the chunk.
+bool WasListed(const ChunkFile& file) {
+  const auto& object = file.location.shard->object;
+  return !file.source.layout().is_sharded() && object != nullptr && object->was_listed();
+}
+
 Result<ZstdServing> ServingOf(const ChunkFile& file) {
   if (const auto known = KnownServing(file.location)) return *known;
   const auto size = StoredSize(file);
   if (!size) return Fail(size);
-  // A lookup is usually followed by a read, so fetch the whole chunk unless it is large.
-  ChunkFile looked_at = file;
-  if (file.location.length > kFetchedForHeader) looked_at.ranges = nullptr;
-  auto serving = ServeZstd(
-      *size, file.encoding.size == 0 ? std::nullopt : std::optional(file.encoding.size),
-      [&](uint64_t at, std::span<std::byte> to) { return ReadStored(looked_at, at, to); });
+  // A lookup is usually followed by a read, so fetch the whole chunk unless it is large, or was
+  // listed.
+  ChunkFile in_parts = file;
+  in_parts.ranges = nullptr;
+  const bool was_listed = WasListed(file);
+  const bool is_large = file.location.length > (was_listed ? kFetchedForBlocks : kFetchedForHeader);
+  auto serving =
+      ServeZstd(*size, file.encoding.size == 0 ? std::nullopt : std::optional(file.encoding.size),
+                [&](uint64_t at, std::span<std::byte> to) {
+                  return ReadStored(is_large || (was_listed && at == 0) ? in_parts : file, at, to);
+                });
   if (!serving && serving.error().code == ErrorCode::kDamaged) {
     return Damaged(file, serving.error());
   }
-  // To find this out, all blocks of the frame may have been visited.
+  // Keeps the result, because finding it may have visited all blocks of the frame.
   if (const auto& notes = file.location.shard->frame_notes; serving && notes != nullptr) {
     notes[file.location.entry].store(NoteOf(*serving), std::memory_order_relaxed);
   }
@@ -88,12 +102,13 @@ tl::unexpected<Error> Named(const ChunkFile& file, const Error& error) {
   return Fail(error.code, "{}: {}", file.source.ObjectKey(file.location.outer), error.message);
 }
 
-// The error of decoding, unless memory is short: then the chunk is not damaged.
+// Returns the error for a chunk that could not be decoded. Reports it only if the chunk is damaged,
+// not if, for example, memory ran out.
 tl::unexpected<Error> NotDecoded(const ChunkFile& file, const Error& error) {
   return error.code == ErrorCode::kDamaged ? Damaged(file, error) : Named(file, error);
 }
 
-// Working memory of decoding, excluding the encoded bytes.
+// The memory to decode a chunk in bytes, excluding the encoded bytes.
 uint64_t MemoryOf(const ChunkFile& file, const Pipeline& pipeline) {
   const ChunkEncoding& encoding = file.encoding;
   const bool is_copied = encoding.is_wide || !encoding.extent.empty();
@@ -106,11 +121,12 @@ Result<Made> DecodeElements(const ChunkFile& file) {
   const auto& pipeline = layout.inner_pipeline;
   if (!pipeline) return Fail(pipeline);
   const uint64_t length = file.location.length;
-  // An index may claim any length.
+  // The length comes from a shard index, which may state any number.
   if (length > pipeline->max_encoded_size()) {
-    return Damaged(file, {ErrorCode::kDamaged,
-                          fmt::format("a chunk of {} bytes, of which none can have more than {}",
-                                      length, pipeline->max_encoded_size())});
+    return Damaged(file,
+                   {ErrorCode::kDamaged,
+                    fmt::format("a chunk of {} bytes, more than the maximum of {} for this array",
+                                length, pipeline->max_encoded_size())});
   }
   auto memory = ProcessMemory().Take(MemoryOf(file, *pipeline));
   if (!memory) return Named(file, memory.error());
@@ -123,7 +139,7 @@ Result<Made> DecodeElements(const ChunkFile& file) {
               std::move(*memory)};
 }
 
-// One frame that states its size, with the content of all frames of the chunk.
+// Makes one zstd frame that states its size from all frames of the chunk.
 Result<Made> Recode(const ChunkFile& file) {
   static const auto codec = MakeZstdCodec(CodecSpec{"zstd"});
   if (!codec) return Fail(codec);
@@ -131,7 +147,8 @@ Result<Made> Recode(const ChunkFile& file) {
   if (!size) return Fail(size);
   const uint64_t limit = file.encoding.size == 0 ? kMaxChunkBytes : file.encoding.size;
   if (limit > kMaxChunkBytes || *size > kMaxChunkBytes) {
-    return Fail(ErrorCode::kTooLarge, "{}: a chunk of {} bytes, at most {} are decoded",
+    return Fail(ErrorCode::kTooLarge,
+                "{}: a chunk of {} bytes exceeds the limit of {} for decoding",
                 file.source.ObjectKey(file.location.outer), std::max(limit, *size), kMaxChunkBytes);
   }
   auto memory = ProcessMemory().Take(*size);
@@ -139,7 +156,8 @@ Result<Made> Recode(const ChunkFile& file) {
   Bytes encoded(*size);
   if (const auto read = ReadStored(file, 0, encoded); !read) return Fail(read);
   if (const auto checked = ChunkCheck::CheckAll(file, encoded); !checked) return Fail(checked);
-  // Only now is the size of the content known; each form is at most that large.
+  // The decoded size is not known before. The decoded and the encoded bytes take at most `bound`
+  // each.
   const auto bound = ZstdDecodedBound(encoded, limit);
   if (!bound) return Damaged(file, bound.error());
   auto more = ProcessMemory().Take(2 * *bound + kZstdEncoder, memory->bytes());
@@ -163,7 +181,7 @@ Result<Made> DecodeTexts(const ChunkFile& file, const DataType& type) {
   const uint64_t length = file.location.length;
   const auto decoded = CheckedMul(chain->count(), type.item_size);
   if (length > kMaxTextChunk || !decoded || *decoded > kMaxChunkBytes) {
-    return Named(file, {ErrorCode::kTooLarge, "a chunk of too many texts"});
+    return Named(file, {ErrorCode::kTooLarge, "a chunk has too many strings"});
   }
   auto memory = ProcessMemory().Take(chain->MemoryToDecode(length) + *decoded);
   if (!memory) return Named(file, memory.error());
@@ -244,11 +262,11 @@ std::shared_ptr<const Bytes> ChunkReader::Find(const Window& window) {
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Get(const Window& window,
                                                       const std::function<Result<Made>()>& make) {
-  // There are few windows: one may be as large as the cache.
+  // Few windows are used at a time, so a window may be as large as the cache.
   auto got = cache_.GetOrLoad(KeyOf(window), [&] {
     return make().map([](Made made) { return Keep(std::move(made), 0); });
   });
-  // It has the size of windows in a cache of another capacity.
+  // The size of windows depends on the capacity of the cache, which has changed.
   if (got && (*got)->size() != window.bytes) return Fail(ErrorCode::kUnsupported, "another window");
   return got;
 }
@@ -257,7 +275,9 @@ Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
   if (file.encoding.kind == Kind::kDecoded) return file.encoding.size;
   auto stored = StoredSize(file);
   if (!stored || file.encoding.kind == Kind::kPassThrough) return stored;
-  const auto serving = ServingOf(Wanted(file));
+  ChunkFile looked_at = file;
+  looked_at.ranges = ranges_.get();
+  const auto serving = ServingOf(WasListed(file) ? looked_at : Wanted(file));
   if (!serving) return Fail(serving);
   switch (serving->kind) {
     case ZstdServing::Kind::kPass:

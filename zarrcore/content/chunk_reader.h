@@ -1,8 +1,9 @@
-// ChunkReader: the bytes of chunk files, in each ChunkEncoding. Decoded chunks are decoded once, in
-// memory taken from ProcessMemory(), and cached; other bytes are read straight from the stored
-// objects or, for slow stores, from the cached stored chunks. Checksums that a file omits are
-// checked (ChunkCheck). Thread-safe; threads that want the same chunk wait for the one that decodes
-// it.
+// ChunkReader: the bytes of chunk files, in each ChunkEncoding. Thread-safe.
+//
+// A chunk that must be decoded is decoded once, in memory reserved from ProcessMemory(), and
+// cached. Threads that need the same chunk wait for the thread that decodes it. Other bytes are
+// read from the stored objects or, in slow stores, from cached stored chunks. Checksums that a file
+// omits are verified; see ChunkCheck.
 #pragma once
 
 #include <cstddef>
@@ -25,101 +26,105 @@
 
 namespace zarrfs {
 
-/// Whether decoded chunks are likely to be wanted again.
+/// Whether decoded chunks are likely to be read again.
 enum class Reuse { kLikely, kNever };
 
 class ChunkReader {
  public:
-  /// `capacity`: bytes of decoded chunks to cache. Of larger ones only the latest is cached, while
-  /// it is read. `is_slow`: half of the capacity is for stored bytes.
+  /// `capacity`: bytes of decoded chunks to cache. Of chunks larger than the cache, only the latest
+  /// is cached, while it is being read. `is_slow`: the store is slow, so half of the capacity is
+  /// used for stored bytes.
   explicit ChunkReader(size_t capacity, bool is_slow = false)
       : cache_(is_slow ? capacity / 2 : capacity, kSplits) {
     cache_.KeepLatestLarge();
     if (is_slow) ranges_ = std::make_unique<StoredRanges>(capacity / 2);
   }
 
-  /// Calls `on_wanted` when a chunk of a slow store is wanted from its beginning, before it is
-  /// fetched, on the thread that wants it, possibly several times per chunk; it must not wait. Call
-  /// before any other use.
+  /// Sets a function that is called when a reader reads a chunk of a slow store from its beginning.
+  /// The function is called before the chunk is fetched, on the reader's thread, possibly several
+  /// times per chunk, and must not wait. Call TellOfWanted() before any other function.
   using OnWanted = std::function<void(const ChunkFile& file)>;
   void TellOfWanted(OnWanted on_wanted) { on_wanted_ = std::move(on_wanted); }
   /// The cache of stored bytes; null if the store is not slow.
   [[nodiscard]] StoredRanges* ranges() const { return ranges_.get(); }
 
-  /// Whether Size() can answer without reading.
+  /// True if Size() can answer without reading the chunk.
   [[nodiscard]] static bool KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& location);
 
-  /// In bytes, exact. kDamaged, reported once per stored object, if the stored bytes cannot be a
-  /// chunk; kStale if the object is no longer the version of `location`.
+  /// The exact size of a chunk file in bytes. kDamaged if the stored bytes cannot be a chunk; the
+  /// damage is reported once per stored object. kStale if the object is no longer the version of
+  /// `location`.
   [[nodiscard]] Result<uint64_t> Size(const ChunkFile& file);
 
   struct Piece {
     std::span<const std::byte> bytes;
-    std::shared_ptr<const Bytes> owner;  // of the bytes, unless they are in the buffer
+    std::shared_ptr<const Bytes> owner;  // owns the bytes; null if they are in the buffer
   };
-  /// The bytes from `offset` on, at most buffer.size(), fewer only at the end. Fails like Size(),
-  /// also if the stored bytes do not decode to the size that the metadata promise.
+  /// The bytes of a chunk file from `offset` on: buffer.size() bytes, or fewer at the end of the
+  /// file. Fails like Size(), and if the stored bytes do not decode to the size that follows from
+  /// the metadata.
   [[nodiscard]] Result<Piece> Read(const ChunkFile& file, uint64_t offset,
                                    std::span<std::byte> buffer);
 
-  /// All elements of a stored chunk as the codecs decode them, each of a fixed size. Fails like
-  /// Read(). `reuse`: kNever does not cache it.
+  /// All elements of a stored chunk as the codecs decode them. The elements must have a fixed size.
+  /// Fails like Read(). If `reuse` is kNever, the elements are not cached.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Elements(const ChunkSource& source,
                                                               InnerIndex chunk,
                                                               const ChunkLocation& location,
                                                               Reuse reuse = Reuse::kLikely);
 
-  /// All texts of a stored chunk, of variable length, as items of `type`, a TextType(). Fails like
-  /// Read(); kStale if one is longer.
+  /// All strings of a stored chunk of variable-length strings, converted to items of `type`, which
+  /// is a TextType(). Fails like Read(); kStale if a string does not fit in an item.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Texts(const ChunkSource& source,
                                                            InnerIndex chunk,
                                                            const ChunkLocation& location,
                                                            const DataType& type,
                                                            Reuse reuse = Reuse::kLikely);
 
-  /// Elements assembled from many chunks: the run that begins at element `first` of the array, for
-  /// a version of a file whose number the caller knows. Cached like decoded chunks.
+  /// A run of elements that are assembled from many chunks, from element `first` of the array on.
+  /// `version` is a number that the caller assigns to a version of the file. Windows are cached
+  /// like decoded chunks.
   struct Window {
     const ChunkSource& source;
     uint64_t version;
     uint64_t first;
     uint64_t bytes;
   };
-  /// Bytes and their memory share.
+  /// Bytes, and their share of the memory budget.
   struct Made {
     Bytes bytes;
     MemoryBudget::Share memory;
   };
-  /// Null if it is not cached.
+  /// The cached window, or null.
   [[nodiscard]] std::shared_ptr<const Bytes> Find(const Window& window);
-  /// The cached window, or that of `make`. Threads that want the same window wait for the one that
-  /// makes it.
+  /// The cached window. If it is not cached, the result of `make`. Threads that need the same
+  /// window wait for the thread that makes it.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Get(const Window& window,
                                                          const std::function<Result<Made>()>& make);
   void Drop(const Window& window) { cache_.Erase(KeyOf(window)); }
-  /// Maximum bytes of decoded chunks in the cache.
+  /// Maximum number of bytes of decoded chunks in the cache.
   [[nodiscard]] uint64_t capacity() const { return cache_.capacity(); }
 
-  /// Evicts down to the new capacity immediately.
+  /// Sets the capacity. Evicts down to it immediately.
   void SetCapacity(size_t capacity) {
     cache_.SetCapacity(ranges_ ? capacity / 2 : capacity);
     if (ranges_) ranges_->SetCapacity(capacity / 2);
   }
-  /// Drops a chunk larger than the whole cache if it was not read since the last call.
+  /// Evicts a chunk larger than the whole cache if it has not been read since the last call.
   void Sweep() { cache_.SweepLatestLarge(); }
-  /// Memory is short: evicts chunks of `bytes`, or all chunks.
+  /// Evicts chunks until `bytes` bytes are freed or none are left. Called when memory is short.
   void GiveUp(size_t bytes);
 
   [[nodiscard]] CacheStatistics statistics() const;
 
  private:
   static constexpr size_t kSplits = 4;
-  // The encoding number of a window, which no file has.
+  // The encoding number under which windows are cached. No chunk file uses this number.
   static constexpr uint32_t kWindow = UINT32_MAX - 1;
   struct Key {
     uint64_t source;
-    InnerIndex chunk;      // of a window: its first element
-    uint64_t fingerprint;  // of a window: the version
+    InnerIndex chunk;      // for a window, its first element
+    uint64_t fingerprint;  // for a window, its version
     uint32_t encoding;
     bool operator==(const Key&) const = default;
   };
@@ -130,10 +135,12 @@ class ChunkReader {
   };
   using Cache = LruCache<Key, Bytes, KeyHash>;
 
-  // The file, about to be read.
+  // Prepares a read of the file from `offset` on: sets its cache of stored bytes, and calls
+  // on_wanted_.
   ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
-  // The decoded form for `file.encoding_number`: made by `texts`, items of that type, or otherwise
-  // by the encoding.
+  // The decoded chunk for `file.encoding_number`, from the cache or newly decoded. If `texts` is
+  // not null, converts strings to items of that type; otherwise, converts elements to the file's
+  // encoding.
   Result<std::shared_ptr<const Bytes>> Decoded(const ChunkFile& file,
                                                const DataType* texts = nullptr,
                                                Reuse reuse = Reuse::kLikely);
@@ -141,7 +148,7 @@ class ChunkReader {
     return {window.source.id(), InnerIndex{window.first}, window.version, kWindow};
   }
 
-  // `beside`: overhead of the cache entry in bytes.
+  // `beside`: the overhead of the cache entry in bytes.
   static Cache::Loaded Keep(Made made, size_t beside);
 
   std::unique_ptr<StoredRanges> ranges_;

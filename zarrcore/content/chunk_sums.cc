@@ -26,7 +26,7 @@ Sums Combine(const Sums& first, const Sums& second, uint64_t second_length, cons
 ChunkSums::Taken ChunkSums::Take(const Key& key, const ChunkLocation& location, uint64_t begin,
                                  uint64_t end) {
   Split& split = SplitOf(key);
-  const std::lock_guard lock(split.mutex);
+  const MutexLock lock(split.mutex);
   const auto found = split.chunks.find(key);
   if (found == split.chunks.end()) {
     split.order.push_front({key, location.shard, location.entry, {}});
@@ -57,7 +57,7 @@ ChunkSums::Taken ChunkSums::Take(const Key& key, const ChunkLocation& location, 
 
 void ChunkSums::Release(const Key& key, std::span<const Run> runs) {
   Split& split = SplitOf(key);
-  const std::lock_guard lock(split.mutex);
+  const MutexLock lock(split.mutex);
   const auto found = split.chunks.find(key);
   if (found == split.chunks.end()) return;
   for (const Run& run : runs) {
@@ -72,17 +72,17 @@ std::optional<Sums> ChunkSums::Add(const Key& key, std::span<const Run> runs,
                                    std::span<const Sums> sums, const SumKinds& kinds,
                                    uint64_t size) {
   Split& split = SplitOf(key);
-  const std::lock_guard lock(split.mutex);
+  const MutexLock lock(split.mutex);
   const auto found = split.chunks.find(key);
   if (found == split.chunks.end()) return std::nullopt;
   Chunk& chunk = *found->second;
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto part = chunk.parts.find(runs[i].begin);
-    // If the chunk was evicted and started again, it may be another READ's run.
+    // If the chunk was evicted and added again, the run at this offset may come from another READ.
     const bool is_it = part != chunk.parts.end() && part->second.end == runs[i].end;
     if (is_it) part->second.sums = sums[i];
   }
-  if (chunk.parts.empty()) return std::nullopt;  // started again by a READ that failed
+  if (chunk.parts.empty()) return std::nullopt;  // the chunk was added again by a READ that failed
   MergeParts(chunk, kinds);
   const auto& [begin, part] = *chunk.parts.begin();
   if (begin != 0 || part.end != size || !part.sums) return std::nullopt;

@@ -1,9 +1,9 @@
-// ChunkSums: the checksums of chunks that are read part by part.
+// ChunkSums: computes the checksums of chunks that are read part by part. Thread-safe.
 //
-// Each READ takes the runs of bytes that no other READ has taken, and adds their sums; sums of
-// adjacent runs are combined. The READ that adds the last one gets the sums of all bytes. Bounded:
-// kMaxChunks chunks, of kMaxRuns runs each. A chunk that is evicted, or has more runs, is marked in
-// its shard (kSuspect): it must be reread to be checked. Thread-safe.
+// Each READ takes the runs of bytes that no other READ has taken, and adds their sums. Sums of
+// adjacent runs are combined. The READ that adds the last run gets the sums of all bytes. At most
+// kMaxChunks chunks with kMaxRuns runs each are kept. A chunk that is evicted, or has more runs, is
+// marked kSuspect in its shard, which means that it must be read again for its check.
 #pragma once
 
 #include <array>
@@ -12,7 +12,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -20,6 +19,7 @@
 
 #include "zarrcore/array/chunk_source.h"
 #include "zarrcore/base/hash.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/codec/checksum.h"
 
 namespace zarrfs {
@@ -27,14 +27,14 @@ namespace zarrfs {
 /// Values of OpenShard::checksum_notes.
 enum class ChecksumNote : uint8_t {
   kUnknown,
-  kGood,     // the bytes agree with the checksums
-  kSuspect,  // parts that were served may never be checked
-  kBad,      // the bytes did not match
+  kGood,     // the bytes match the checksums
+  kSuspect,  // parts were served that may never be checked
+  kBad,      // the bytes do not match the checksums
 };
 
-/// Sums of the same bytes, one for each requested Checksum::Kind that combines.
+/// Sums of one range of bytes, for each Checksum::Kind whose sums can be combined.
 using Sums = std::array<uint32_t, Checksum::kCombining>;
-/// The requested kinds.
+/// The kinds of checksums that are needed.
 using SumKinds = std::array<bool, Checksum::kCombining>;
 
 [[nodiscard]] Sums SumsOf(std::span<const std::byte> bytes, const SumKinds& kinds);
@@ -58,16 +58,17 @@ class ChunkSums {
   };
   struct Taken {
     std::vector<Run> runs = {};
-    bool is_alone = false;  // no other run of the chunk is known
+    bool is_alone = false;  // no READ has taken another run of the chunk
   };
 
-  /// Takes the runs of [begin, end) that no READ has taken. `location`: of the chunk.
+  /// Takes the runs of [begin, end) that no READ has taken. `location` is the location of the
+  /// chunk.
   [[nodiscard]] Taken Take(const Key& key, const ChunkLocation& location, uint64_t begin,
                            uint64_t end);
-  /// Returns runs that were not read.
+  /// Puts back runs that were taken but not read.
   void Release(const Key& key, std::span<const Run> runs);
-  /// Adds the sums of taken runs. Returns the sums of all `size` bytes if these were the last runs;
-  /// then the chunk is removed.
+  /// Adds the sums of taken runs. After the last runs, removes the chunk and returns the sums of
+  /// all its `size` bytes.
   [[nodiscard]] std::optional<Sums> Add(const Key& key, std::span<const Run> runs,
                                         std::span<const Sums> sums, const SumKinds& kinds,
                                         uint64_t size);
@@ -77,13 +78,13 @@ class ChunkSums {
 
   struct Part {
     uint64_t end;
-    std::optional<Sums> sums;  // nullopt until they are added
+    std::optional<Sums> sums;  // nullopt until the READ has added them
   };
   struct Chunk {
     Key key;
     std::weak_ptr<const OpenShard> shard;
     uint64_t entry;
-    std::map<uint64_t, Part> parts;  // by their begin
+    std::map<uint64_t, Part> parts;  // by the first byte of each part
   };
   struct KeyHash {
     size_t operator()(const Key& key) const {
@@ -91,19 +92,19 @@ class ChunkSums {
     }
   };
   struct Split {
-    std::mutex mutex;
-    std::list<Chunk> order;  // newest first; guarded like `chunks`
-    std::unordered_map<Key, std::list<Chunk>::iterator, KeyHash> chunks;
+    Mutex mutex;
+    std::list<Chunk> order GUARDED_BY(mutex);  // from the most recently added chunk
+    std::unordered_map<Key, std::list<Chunk>::iterator, KeyHash> chunks GUARDED_BY(mutex);
   };
 
   Split& SplitOf(const Key& key) { return splits_[KeyHash{}(key) % kSplits]; }
-  static void Evict(Split& split, std::list<Chunk>::iterator chunk);
+  static void Evict(Split& split, std::list<Chunk>::iterator chunk) REQUIRES(split.mutex);
   static void MergeParts(Chunk& chunk, const SumKinds& kinds);
 
   std::array<Split, kSplits> splits_;
 };
 
-/// The note of a chunk; null if its shard keeps none.
+/// The note of a chunk. Null if its shard keeps no notes.
 [[nodiscard]] inline std::atomic<uint8_t>* NoteOf(const OpenShard& shard, uint64_t entry) {
   return shard.checksum_notes == nullptr ? nullptr : &shard.checksum_notes[entry];
 }

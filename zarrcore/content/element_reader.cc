@@ -3,20 +3,20 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "zarrcore/base/at_once.h"
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs {
 namespace {
 
-// A chunk whose stored object is replaced while it is read is looked up again.
+// Maximum attempts to read a chunk whose stored object is replaced while it is read.
 constexpr int kMaxReadAttempts = 3;
 
 // Moves `at` to the next position within [from, to) along the first `axes` axes, in C order. False
-// after the last one.
+// after the last position.
 bool MoveOn(ChunkCoordinates& at, const ChunkCoordinates& from, const ChunkCoordinates& to,
             size_t axes) {
   for (size_t d = axes; d-- > 0;) {
@@ -26,7 +26,8 @@ bool MoveOn(ChunkCoordinates& at, const ChunkCoordinates& from, const ChunkCoord
   return false;
 }
 
-// Maximum number of threads that decode chunks of one range, if there are as many processors.
+// Maximum number of threads that decode the chunks of one range; never more than the number of
+// processors.
 constexpr unsigned kMaxThreads = 4;
 
 void Repeat(std::span<const std::byte> element, std::span<std::byte> out) {
@@ -69,8 +70,9 @@ Result<void> ElementReader::Read(uint64_t first, std::span<std::byte> out) const
   return count == 0 ? Result<void>() : ReadRange(0, first, first + count, {}, out);
 }
 
-// Reads at most a head and a tail that are parts of one step along `axis`, and whole steps between.
-// `first`, `end`: elements after the position that `box` fixes along the preceding axes.
+// Splits the range along `axis` into a partial step at its beginning, whole steps, and a partial
+// step at its end, and reads each. `first` and `end` count elements from the position that `box`
+// fixes on the preceding axes.
 Result<void> ElementReader::ReadRange(size_t axis, uint64_t first, uint64_t end, Box box,
                                       std::span<std::byte> out) const {
   if (axis == array_.rank()) return ReadBox(box, out);
@@ -125,8 +127,8 @@ Result<void> ElementReader::ReadAtOnce(const Box& chunks, const Box& box,
   static const size_t threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxThreads);
   uint64_t count = 1;
   for (size_t d = 0; d < array_.rank(); ++d) count *= chunks.to[d] - chunks.from[d];
-  std::mutex mutex;
-  Result<void> all;  // guarded by it
+  Mutex mutex;
+  Result<void> all;  // guarded by `mutex`
   std::atomic<bool> has_failed = false;
   AtOnce(count, threads, [&](size_t number) {
     if (has_failed) return;
@@ -138,7 +140,7 @@ Result<void> ElementReader::ReadAtOnce(const Box& chunks, const Box& box,
     }
     auto read = ReadChunk(chunk, box, out);
     if (read || has_failed.exchange(true)) return;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     all = std::move(read);
   });
   return all;
@@ -169,11 +171,12 @@ Result<void> ElementReader::ReadChunk(const ChunkCoordinates& chunk, const Box& 
   const auto elements = ElementsOf(InnerIndex{layout.inner_grid.Linear({chunk.data(), rank})});
   if (!elements) return Fail(elements);
   if (*elements == nullptr && fill_.empty()) {
-    return Fail(ErrorCode::kStale, "{}: the fill value is longer than any text was",
+    return Fail(ErrorCode::kStale, "{}: the fill value is longer than every string",
                 source_.folder());
   }
 
-  // The intersection of box and chunk, and the position of its first element in each.
+  // The intersection of box and chunk, and the position of its first element in the box and in the
+  // chunk.
   Box common;
   uint64_t first_of_box = 0;
   for (size_t d = 0; d < rank; ++d) {
@@ -182,7 +185,8 @@ Result<void> ElementReader::ReadChunk(const ChunkCoordinates& chunk, const Box& 
     common.to[d] = std::min(box.to[d], begin + layout.inner_chunk_shape[d]);
     first_of_box += box.from[d] * strides_[d];
   }
-  // Axes covered completely in the array and in the chunk form one run with the preceding axis.
+  // An axis that is covered completely, in the array and in the chunk, forms one run with the
+  // preceding axis.
   size_t axes = rank;
   uint64_t run = 1;
   for (bool is_whole = true; axes > 0 && is_whole;) {

@@ -1,8 +1,9 @@
-// ElementReader: an array as one run of elements, in C order, assembled from its chunks.
+// ElementReader: an array as one run of elements in C order, assembled from its chunks.
+// Thread-safe.
 //
-// A range of elements is read from only the chunks that it touches, one chunk at a time, so memory
-// beyond the cache holds just one, regardless of their number. A chunk that is not stored consists
-// of fill values. Thread-safe.
+// A range of elements is read from only those chunks that contain parts of it, one chunk at a time,
+// so a range needs memory for one decoded chunk besides the cache. A chunk that is not stored
+// consists of fill values.
 #pragma once
 
 #include <cstddef>
@@ -17,27 +18,28 @@
 
 namespace zarrfs {
 
-/// Called with the location of a chunk of the array (nullopt if it is not stored), before it is
-/// used; may refuse it.
+/// Called with the location of a chunk before the chunk is used. The location is nullopt if the
+/// chunk is not stored. An error prevents the use of the chunk.
 using CheckChunk = std::function<Result<void>(InnerIndex chunk, const Located& found)>;
 
 class ElementReader {
  public:
-  /// `array`: with elements of a fixed size; `source` has its chunks. `texts`: with texts, as items
-  /// of this TextType(). All must outlive this object. `reuse`: of the chunks; for kNever, chunks
-  /// are decoded on several threads, and `check` is called on these.
+  /// `array` has elements of a fixed size, or strings; `source` has its chunks. `texts`: for
+  /// strings, the TextType() of the items to return. All arguments must outlive this object.
+  /// `reuse`: whether chunks are cached. With kNever, chunks are decoded on several threads, and
+  /// `check` is called on these threads.
   ElementReader(const ArrayMetadata& array, const ChunkSource& source, ChunkReader& chunks,
                 Age max_age, CheckChunk check, const DataType* texts = nullptr,
                 Reuse reuse = Reuse::kLikely);
 
-  /// Fills `out` with whole elements, from number `first` on; as many must exist. Each is
-  /// little-endian, as decoded by the codecs. The chunks are those of the store at most `max_age`
-  /// ago. Fails like ChunkReader::Read() if one of these chunks cannot be read; kStale if a text is
-  /// longer than an item.
+  /// Fills `out` with whole elements, starting with element `first`; all must exist. Elements are
+  /// little-endian, as decoded by the codecs. The locations of chunks are at most `max_age` old.
+  /// Fails like ChunkReader::Read() if a chunk cannot be read; kStale if a string does not fit in
+  /// an item.
   [[nodiscard]] Result<void> Read(uint64_t first, std::span<std::byte> out) const;
 
  private:
-  // Elements that are contiguous in C order: [from, to) along each axis.
+  // A part of the array whose elements are contiguous in C order: [from, to) along each axis.
   struct Box {
     ChunkCoordinates from{};
     ChunkCoordinates to{};
@@ -46,11 +48,11 @@ class ElementReader {
   Result<void> ReadRange(size_t axis, uint64_t first, uint64_t end, Box box,
                          std::span<std::byte> out) const;
   Result<void> ReadBox(const Box& box, std::span<std::byte> out) const;
-  // Reads the part of the box in each of the chunks.
+  // Reads the parts of `box` in all `chunks`, on several threads.
   Result<void> ReadAtOnce(const Box& chunks, const Box& box, std::span<std::byte> out) const;
   Result<void> ReadChunk(const ChunkCoordinates& chunk, const Box& box,
                          std::span<std::byte> out) const;
-  // Null for a chunk that is not stored.
+  // The decoded elements of a chunk. Null if the chunk is not stored.
   Result<std::shared_ptr<const Bytes>> ElementsOf(InnerIndex chunk) const;
 
   const ArrayMetadata& array_;
@@ -61,8 +63,9 @@ class ElementReader {
   const DataType* const texts_;
   const Reuse reuse_;
   const size_t item_size_;
-  Bytes fill_;                  // one element; empty if it is a text longer than an item
-  ChunkCoordinates strides_{};  // elements, along each axis of the array
+  Bytes fill_;  // one element; empty if it is a string longer than an item
+  // The number of elements from one index to the next, along each axis of the array.
+  ChunkCoordinates strides_{};
 };
 
 }  // namespace zarrfs

@@ -10,11 +10,11 @@ namespace {
 struct Axis {
   uint64_t length;
   uint64_t chunk;
-  uint64_t stride = 1;  // elements of one step
-  uint64_t chunks = 1;  // with elements of one step
+  uint64_t stride = 1;  // the number of elements from one step to the next
+  uint64_t chunks = 1;  // the number of chunks that contain elements of one step
 };
 
-// The steps of the window that contains step `at`.
+// The window that contains step `at` of an axis.
 std::optional<ElementWindow> StepsAt(const Axis& axis, uint64_t at, uint64_t enough,
                                      uint64_t most) {
   if (axis.chunks > kMaxChunksOfWindow) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<ElementWindow> WindowAt(std::span<const uint64_t> shape,
                                       std::span<const uint64_t> chunk_shape, uint64_t element,
                                       uint64_t enough, uint64_t most) {
   if (shape.empty() || most == 0) return std::nullopt;
-  // The first axis along which a step fits.
+  // Finds the first axis for which one step fits into a window.
   size_t d = shape.size() - 1;
   Axis axis{shape[d], chunk_shape[d]};
   for (; d > 0 && axis.length * axis.stride <= most; --d) {

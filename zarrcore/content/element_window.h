@@ -1,9 +1,8 @@
-// Windows: the runs of elements in which to assemble an array for a reader who goes through it in C
-// order.
+// Windows: the runs of elements to assemble at a time for a reader of an array in C order.
 //
-// A chunk with several steps along an axis is needed again at each of them, after all chunks next
-// to it. A window contains all of these steps, so that each chunk is decoded once; or, if that
-// exceeds the limit, as many steps as fit, in parts of equal length.
+// A chunk that spans several steps along an axis is needed at each of these steps, and between two
+// steps all chunks next to it are needed. A window contains all steps of such chunks, so each chunk
+// is decoded once. If that exceeds the limit, windows with fewer, equal numbers of steps are used.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +16,13 @@ struct ElementWindow {
   uint64_t count = 0;
 };
 
-/// Limit because one request may have to wait for all of them.
+/// Maximum number of chunks in a window, because one request may have to wait for all of them.
 inline constexpr uint64_t kMaxChunksOfWindow = 4096;
 
-/// The window that contains element number `element`, which must exist; windows do not overlap.
-/// With small chunks it has several rows, up to `enough` elements, otherwise at most `most`.
-/// nullopt if windows do not help: not even one step fits, larger chunks are contiguous, or one
-/// step has elements of more than kMaxChunksOfWindow chunks.
+/// The window that contains element number `element`, which must exist. Windows do not overlap. If
+/// chunks are small, a window has several rows, up to `enough` elements; otherwise, up to `most`
+/// elements. nullopt if windows do not help, because one step does not fit, chunks are contiguous,
+/// or one step has more than kMaxChunksOfWindow chunks.
 [[nodiscard]] std::optional<ElementWindow> WindowAt(std::span<const uint64_t> shape,
                                                     std::span<const uint64_t> chunk_shape,
                                                     uint64_t element, uint64_t enough,

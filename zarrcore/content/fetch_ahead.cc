@@ -1,21 +1,29 @@
 #include "zarrcore/content/fetch_ahead.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <set>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
+#include "zarrcore/base/answer_age.h"
 #include "zarrcore/base/at_once.h"
 #include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
+namespace {
+
+// How old remembered answers about objects may be that are fetched ahead.
+constexpr Age kMaxAgeOfLearned = std::chrono::seconds(30);
+
+}  // namespace
 
 void FetchAhead::Stop() {
   std::vector<std::thread> threads;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_over_ = true;
     tasks_.clear();
     threads.swap(threads_);
@@ -38,7 +46,7 @@ FetchAhead::Array& FetchAhead::ArrayOf(const Source& source) {
 void FetchAhead::OnWanted(const ChunkFile& file) {
   const Source source = file.source.weak_from_this().lock();
   if (source == nullptr) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (is_over_) return;
   const uint64_t window = ranges_.Ahead();
   const uint64_t bytes = std::max<uint64_t>(file.location.length, 1);
@@ -55,7 +63,7 @@ void FetchAhead::OnWanted(const ChunkFile& file) {
 bool FetchAhead::IsHere(const ChunkSource& source, InnerIndex chunk) const {
   const NoWaiting scope;
   const auto found = source.Locate(chunk, kAnyAge);
-  // A chunk that is missing from the index is not worth fetching either.
+  // A chunk that is missing according to the index is not fetched either.
   return found && (!found->location || ranges_.Has(source, *found->location));
 }
 
@@ -66,7 +74,7 @@ bool FetchAhead::Enqueue(Task task, bool first) {
     try {
       threads_.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
-      // No more threads can be started: the existing ones take the task.
+      // If no more threads can be started, the existing threads do the task.
     }
   }
   arrived_.notify_one();
@@ -74,10 +82,12 @@ bool FetchAhead::Enqueue(Task task, bool first) {
 }
 
 void FetchAhead::Work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
     ++idle_;
-    arrived_.wait(lock, [&] { return is_over_ || (!tasks_.empty() && MayBegin(tasks_.front())); });
+    arrived_.wait(lock, [&]() REQUIRES(mutex_) {
+      return is_over_ || (!tasks_.empty() && MayBegin(tasks_.front()));
+    });
     --idle_;
     if (is_over_) return;
     const Task task = std::move(tasks_.front());
@@ -85,13 +95,13 @@ void FetchAhead::Work() {
     const size_t fetches = task.bytes > 0 ? 1 : 0;
     under_way_ += fetches;
     bytes_under_way_ += task.bytes;
-    // The thread notified of this task may have been notified of the next one, too.
+    // This thread may have been woken for the next task, so wakes another thread.
     if (!tasks_.empty()) arrived_.notify_one();
     lock.unlock();
     try {
       task.work();
     } catch (const std::bad_alloc&) {
-      // The reader will report the error.
+      // The thread that reads the chunk gets the same error and reports it.
     }
     lock.lock();
     under_way_ -= fetches;
@@ -101,7 +111,8 @@ void FetchAhead::Work() {
 
 bool FetchAhead::HasIndexes(const ChunkSource& source) {
   const ArrayLayout& layout = source.layout();
-  // A shard with other codecs around it must be decoded as a whole to read its index.
+  // If other codecs encode the whole shard, its index can be read only after decoding the whole
+  // shard.
   return layout.is_sharded() && layout.levels.front().around.empty();
 }
 
@@ -123,6 +134,8 @@ std::vector<InnerIndex> FetchAhead::FirstOfShards(const ChunkSource& source,
 }
 
 void FetchAhead::LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks) {
+  // What is learned is as old as the answer, so those who accept less ask again.
+  const AcceptedAnswers accepted(kMaxAgeOfLearned, {});
   AtOnce(chunks.size(), kShardsAtOnce, [&](size_t i) { (void)source.Locate(chunks[i], kAnyAge); });
 }
 
@@ -151,7 +164,7 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
   std::ranges::sort(pieces, {}, [](const Piece& piece) {
     return std::tuple(piece.chunk.outer, piece.chunk.shard->fingerprint, piece.chunk.offset);
   });
-  // Never fetch more unneeded bytes than needed ones.
+  // Never fetches more bytes that are not needed than bytes that are.
   uint64_t wanted = 0;
   for (const Piece& piece : pieces) {
     if (piece.place != Piece::kLater) wanted += piece.chunk.length;
@@ -194,15 +207,15 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
 }
 
 void FetchAhead::LearnLater(const Source& source, std::vector<InnerIndex> later) {
-  // A hung index must block at most one thread.
+  // At most one thread per array loads indexes, because the request may hang.
   if (later.empty() || !learning_.insert(source.get()).second) return;
   auto learn = [this, source, later = std::move(later)] {
     try {
       LearnIndexes(*source, later);
     } catch (const std::bad_alloc&) {
-      // They are loaded on demand.
+      // Indexes that are not loaded here are loaded on demand.
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     learning_.erase(source.get());
   };
   if (!Enqueue({std::move(learn)}, /*first=*/true)) learning_.erase(source.get());
@@ -218,7 +231,7 @@ void FetchAhead::Plan(const Source& source, ArrayOrder::Next next, size_t window
   for (const InnerIndex chunk : next.chunks) {
     (IsKnown(*source, chunk) ? known : unknown).chunks.push_back(chunk);
   }
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   LearnLater(source, std::move(later));
   if (!unknown.chunks.empty()) {
     (void)Enqueue({[this, source, unknown = std::move(unknown)] {
@@ -234,11 +247,11 @@ void FetchAhead::Plan(const Source& source, ArrayOrder::Next next, size_t window
 void FetchAhead::FetchKnown(const Source& source, const ArrayOrder::Next& next) {
   std::vector<Range> ranges;
   {
-    const std::lock_guard planning(planning_);
+    const MutexLock planning(planning_);
     ranges = Join(*source, Locate(*source, next));
     for (const Range& range : ranges) ranges_.Plan(*source, range.chunk, range.begin, range.end);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Range& range : ranges) {
     const auto fetch = [this, source, range] {
       if (ranges_.Fetch(*source, range.chunk, range.begin, range.end)) return;

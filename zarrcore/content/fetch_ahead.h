@@ -1,32 +1,31 @@
-// FetchAhead: fetches chunks of a slow store before they are read, in the order predicted by
-// ArrayOrder, into the StoredRanges that serve them.
+// FetchAhead: fetches chunks of a slow store before they are read, in the order that ArrayOrder
+// predicts, into the StoredRanges that serve them. Thread-safe.
 //
-//   OnWanted()  the reader's thread     which chunks are next; a batch
-//   Plan        one of our threads      where they are; those whose shards have no index here yet
-//                                       wait for it by themselves
-//   LearnLater  another one             indexes of shards that come after what is ahead
-//   FetchKnown  the first one           ranges
-//   Fetch       as many as there are    a range each, one request
+//   OnWanted()  on the reader's thread     finds the next chunks, and starts a batch
+//   Plan        on a thread of FetchAhead  finds their locations; chunks of shards without a loaded
+//                                          index get their own tasks
+//   LearnLater  on another thread          loads indexes of the shards after those of the batch
+//   FetchKnown  on the thread of Plan      combines the chunks into ranges
+//   Fetch       on each available thread   fetches one range with one request
 //
-// Neighbours in a stored object are fetched with one request, together with later chunks (up to as
-// many bytes as the current ones) and small gaps between them: shards are not written in the order
-// in which they are read, so these are mostly the chunks read next. Later chunks are left out if
-// they turn out not to be read. How much is fetched ahead depends on the link (StoredRanges).
-// Thread-safe.
+// Neighbours in a stored object are fetched with one request. The request also includes small gaps
+// and later chunks between the neighbours, up to as many bytes as the neighbours have: shards are
+// often written in another order than they are read, so these chunks are mostly read next. If later
+// chunks turn out not to be read, they are left out. The number of bytes ahead depends on the speed
+// and latency of the store; see StoredRanges.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/content/array_order.h"
 #include "zarrcore/content/chunk_reader.h"
 #include "zarrcore/content/stored_ranges.h"
@@ -36,12 +35,12 @@ namespace zarrfs {
 class FetchAhead {
  public:
   explicit FetchAhead(StoredRanges& ranges) : ranges_(ranges) {}
-  /// Waits for running fetches.
+  /// Stops, and waits for running fetches.
   ~FetchAhead() { Stop(); }
   FetchAhead(const FetchAhead&) = delete;
   FetchAhead& operator=(const FetchAhead&) = delete;
 
-  /// A reader wants a chunk now. Never waits.
+  /// Records that a reader requests a chunk now. Never waits.
   void OnWanted(const ChunkFile& file);
 
   /// Starts no further fetches.
@@ -51,25 +50,27 @@ class FetchAhead {
   using Source = std::shared_ptr<const ChunkSource>;
   static constexpr size_t kThreads = 32;
   static constexpr size_t kShardsAtOnce = 16;
-  // Number of ranges that are always fetched concurrently. More run while the link has capacity:
-  // the ranges wanted first must arrive first.
+  // The number of ranges that are always fetched concurrently. More fetches run only while the
+  // connection has capacity, because the ranges that are needed first must arrive first.
   static constexpr size_t kAtOnce = 3;
   static constexpr size_t kMaxTasks = 1024;
   static constexpr size_t kArrays = 64;  // maximum number of arrays whose readers are tracked
-  // Maximum gap between neighbours that are fetched together.
+  // Maximum gap in bytes between neighbours that are fetched together.
   static constexpr uint64_t kGap = 256u << 10;
 
   struct Piece {
     static constexpr size_t kLater = SIZE_MAX;
     ChunkLocation chunk;
-    size_t place;  // in the expected order; kLater: not fetched on its own
+    // The position in the expected order; kLater: the chunk is fetched only along with others.
+    size_t place;
   };
   struct Range {
-    ChunkLocation chunk;  // one of the chunks in it
+    ChunkLocation chunk;  // one of the chunks in the range
     uint64_t begin;
     uint64_t end;
-    // Of chunks fetched on their own: first byte, end, number of bytes, and the earliest place; and
-    // bytes of the others.
+    // Members that end in _now, and `place`, are about the chunks that are expected next: their
+    // first byte, end, number of bytes, and earliest position. bytes_later is the number of bytes
+    // of later chunks.
     uint64_t begin_now;
     uint64_t end_now;
     uint64_t bytes_now = 0;
@@ -78,7 +79,7 @@ class FetchAhead {
   };
   struct Task {
     std::function<void()> work;
-    uint64_t bytes = 0;  // of the range
+    uint64_t bytes = 0;  // the number of bytes in the range
   };
   struct Array {
     explicit Array(const Source& of) : source(of), order(of->layout().inner_grid) {}
@@ -86,45 +87,46 @@ class FetchAhead {
     ArrayOrder order;
   };
 
-  Array& ArrayOf(const Source& source);
+  Array& ArrayOf(const Source& source) REQUIRES(mutex_);
   [[nodiscard]] bool IsHere(const ChunkSource& source, InnerIndex chunk) const;
-  // False if stopped. The caller holds the mutex.
-  bool Enqueue(Task task, bool first);
-  [[nodiscard]] bool MayBegin(const Task& task) const {
+  // Adds a task, before all others if `first`. False if fetching has stopped or the queue is full.
+  bool Enqueue(Task task, bool first) REQUIRES(mutex_);
+  [[nodiscard]] bool MayBegin(const Task& task) const REQUIRES(mutex_) {
     return task.bytes == 0 || under_way_ < kAtOnce || bytes_under_way_ < ranges_.AtOnce();
   }
   void Work();
   // `window`: maximum number of chunks ahead.
   void Plan(const Source& source, ArrayOrder::Next next, size_t window);
-  // Loads indexes of shards beyond the window. The caller holds the mutex.
-  void LearnLater(const Source& source, std::vector<InnerIndex> later);
-  // Whether shards have indexes that can be read separately.
+  // Loads indexes of shards beyond the window.
+  void LearnLater(const Source& source, std::vector<InnerIndex> later) REQUIRES(mutex_);
+  // True if the shards have indexes that can be read without the rest of the shard.
   [[nodiscard]] static bool HasIndexes(const ChunkSource& source);
   [[nodiscard]] static bool IsKnown(const ChunkSource& source, InnerIndex chunk);
-  // One chunk from each shard of the first `most` shards that hold these chunks.
+  // One chunk of each of the first `most` shards that contain `chunks`.
   [[nodiscard]] static std::vector<InnerIndex> FirstOfShards(const ChunkSource& source,
                                                              const std::vector<InnerIndex>& chunks,
                                                              size_t most);
-  // Loads the indexes of the shards that hold these chunks.
+  // Loads the indexes of the shards that contain these chunks.
   static void LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks);
   void FetchKnown(const Source& source, const ArrayOrder::Next& next);
-  // The chunks with a known location that are not fetched yet.
+  // The chunks whose location is known and that are neither cached nor being fetched.
   [[nodiscard]] std::vector<Piece> Locate(const ChunkSource& source,
                                           const ArrayOrder::Next& next) const;
   [[nodiscard]] std::vector<Range> Join(const ChunkSource& source, std::vector<Piece> pieces) const;
 
   StoredRanges& ranges_;
-  std::mutex planning_;  // serializes plans, so that no chunk is in two
-  std::mutex mutex_;     // guards the rest
-  std::condition_variable arrived_;
-  std::list<Array> arrays_;                // most recently read first
-  std::set<const ChunkSource*> learning_;  // LearnLater() is running
-  std::deque<Task> tasks_;
-  std::vector<std::thread> threads_;
-  size_t idle_ = 0;
-  size_t under_way_ = 0;  // running fetches
-  uint64_t bytes_under_way_ = 0;
-  bool is_over_ = false;
+  Mutex planning_;  // serializes plans, so no chunk is in two plans
+  Mutex mutex_;
+  CondVar arrived_;
+  std::list<Array> arrays_ GUARDED_BY(mutex_);  // the most recently read array is first
+  // Arrays for which LearnLater() is running.
+  std::set<const ChunkSource*> learning_ GUARDED_BY(mutex_);
+  std::deque<Task> tasks_ GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ GUARDED_BY(mutex_);
+  size_t idle_ GUARDED_BY(mutex_) = 0;
+  size_t under_way_ GUARDED_BY(mutex_) = 0;  // the number of running fetches
+  uint64_t bytes_under_way_ GUARDED_BY(mutex_) = 0;
+  bool is_over_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zarrfs

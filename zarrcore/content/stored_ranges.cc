@@ -11,25 +11,28 @@
 namespace zarrfs {
 namespace {
 
-// Approximate overhead per range.
+// Approximate memory overhead of a range, in bytes.
 constexpr size_t kBytesOfRange = 384;
-// How many preceding ranges are searched for one that covers the chunk.
+// The number of preceding ranges that are searched for one that covers the chunk.
 constexpr int kLooks = 16;
 // The tolerated share of unread bytes among the last kRemembered fetched bytes.
 constexpr double kMaxWaste = 0.03;
 constexpr uint64_t kRemembered = 256u << 20;
-// Multiple of the bytes in flight at full speed that is fetched concurrently, and its minimum.
+// The number of bytes to fetch concurrently: a multiple of the bytes in flight at full speed, and
+// the minimum.
 constexpr uint64_t kAtOnce = 2;
 constexpr uint64_t kMinAtOnce = 2u << 20;
-// Multiple of the bytes in flight at full speed that is fetched ahead, with its minimum and
-// maximum.
+// The number of bytes to fetch ahead: a multiple of the bytes in flight at full speed, the minimum
+// and the maximum.
 constexpr uint64_t kAhead = 8;
 constexpr uint64_t kMinAhead = 4u << 20;
 constexpr uint64_t kMaxAhead = 64u << 20;
-// The speed is measured in intervals of this; the best one counts, with decreasing weight.
+// The speed is measured in intervals of this length. The highest speed counts; it is reduced by
+// kForget per interval, so a change of the store is noticed.
 constexpr int64_t kMeasureNs = 100'000'000;
 constexpr double kForget = 0.98;
-// The shortest latency counts, and grows by this factor with each later request.
+// The lowest latency counts; it is multiplied by this factor with each later request, so a change
+// of the store is noticed.
 constexpr double kGrow = 1.01;
 
 }  // namespace
@@ -51,21 +54,21 @@ struct StoredRanges::Block {
     has_come = true;
     table->unread += static_cast<int64_t>(size());
   }
-  // Rereads do not count.
+  // Counts bytes as read. Bytes that are read again do not count.
   void Serve(uint64_t count) const {
     const uint64_t before = std::min(served.fetch_add(count), size());
     table->unread -= static_cast<int64_t>(std::min(count, size() - before));
   }
 
   bool has_come = false;
-  mutable std::atomic<uint64_t> served = 0;  // bytes
+  mutable std::atomic<uint64_t> served = 0;  // the number of bytes that were read
   MemoryBudget::Share memory;
   Bytes bytes;
 };
 
 std::optional<StoredRanges::Key> StoredRanges::Table::Find(const ObjectKey& object, uint64_t begin,
                                                            uint64_t end) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto ranges = objects_.find(object);
   if (ranges == objects_.end()) return std::nullopt;
   auto range = ranges->second.upper_bound({begin, UINT64_MAX});
@@ -76,7 +79,7 @@ std::optional<StoredRanges::Key> StoredRanges::Table::Find(const ObjectKey& obje
 }
 
 bool StoredRanges::Table::HasAnyOf(const Key& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto ranges = objects_.find(key.object);
   if (ranges == objects_.end() || key.begin >= key.end) return false;
   auto range = ranges->second.lower_bound({key.end, 0});
@@ -87,21 +90,21 @@ bool StoredRanges::Table::HasAnyOf(const Key& key) {
 }
 
 void StoredRanges::Table::Enter(const Key& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   objects_[key.object].emplace(key.begin, key.end);
 }
 
 bool StoredRanges::Table::IsWasteful(uint64_t most_unread) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return unread > static_cast<int64_t>(most_unread) ||
          static_cast<double>(wasted_) > kMaxWaste * static_cast<double>(fetched_);
 }
 
 void StoredRanges::Table::Leave(const Key& key, uint64_t served) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   fetched_ += key.end - key.begin;
   wasted_ += key.end - key.begin - served;
-  // Older bytes count less and less.
+  // Halves the counts, so older bytes have less weight.
   if (fetched_ > kRemembered) {
     fetched_ /= 2;
     wasted_ /= 2;
@@ -134,7 +137,7 @@ Result<std::shared_ptr<const StoredRanges::Block>> StoredRanges::Get(const Chunk
 void StoredRanges::Meter::End(int64_t begun_ns, uint64_t bytes) {
   const int64_t now_ns = SteadyNowNs();
   const double seconds = static_cast<double>(now_ns - begun_ns) * 1e-9;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   delay_s_ = delay_s_ == 0 ? seconds : std::min(seconds, delay_s_ * kGrow);
   bytes_ += bytes;
   if (now_ns - since_ns_ < kMeasureNs) return;
@@ -146,7 +149,7 @@ void StoredRanges::Meter::End(int64_t begun_ns, uint64_t bytes) {
 }
 
 uint64_t StoredRanges::Meter::bytes_under_way() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<uint64_t>(delay_s_ * bytes_per_s_);
 }
 

@@ -1,21 +1,20 @@
-// StoredRanges: bytes of the stored objects of a slow store, fetched in ranges of whole chunks,
-// each once, and cached.
+// StoredRanges: a cache of stored bytes of a slow store, fetched in ranges of whole chunks, each
+// range once. Thread-safe; no lock is held during requests to the store.
 //
-// The kernel reads a chunk file in pieces. A slow store is asked once for its chunk (in blocks if
-// it is larger than kBlock), and the pieces are served from here. Fetch() fetches a range of many
-// chunks ahead: a concurrent reader of one of them waits for it instead of requesting it again.
-// Ranges overlap only if chunks do, or if single chunks had been read before the range that
-// contains them.
+// The kernel reads a chunk file in pieces. The first piece makes one request for the chunk (for
+// blocks, if the chunk is larger than kBlock), and later pieces come from the cache. Fetch()
+// fetches a range of many chunks ahead; a concurrent reader of a chunk in the range waits for that
+// request. Ranges overlap only if chunks overlap, or if a chunk was read before the range that
+// contains it.
 //
-// Memory comes from ProcessMemory(). If there is none, reads go to the store. Thread-safe; no lock
-// is held while the store is asked.
+// Memory is reserved from ProcessMemory(). If the reservation fails, reads go to the store
+// directly.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -25,6 +24,7 @@
 #include "zarrcore/array/chunk_source.h"
 #include "zarrcore/base/hash.h"
 #include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/codec/codec.h"
 
@@ -32,45 +32,47 @@ namespace zarrfs {
 
 class StoredRanges {
  public:
-  /// Maximum bytes of one fetch.
+  /// Maximum number of bytes of one fetch.
   static constexpr uint64_t kBlock = 8u << 20;
 
-  /// `capacity`: bytes to cache.
+  /// `capacity`: the number of bytes to cache.
   explicit StoredRanges(size_t capacity) : cache_(capacity, kSplits) {}
 
-  /// Fills `out` with the bytes of a chunk from `offset` on, which must lie in the chunk. Fails
-  /// like Object::Read().
+  /// Fills `out` with the bytes of a chunk from `offset` on, which must be in the chunk. Fails like
+  /// Object::Read().
   [[nodiscard]] Result<void> Read(const ChunkSource& source, const ChunkLocation& chunk,
                                   uint64_t offset, std::span<std::byte> out);
 
-  /// Fetches bytes [begin, end) of the stored object that holds `chunk`, at most kBlock, unless
+  /// Fetches bytes [begin, end), at most kBlock, of the stored object that contains `chunk`, unless
   /// they are cached or being fetched.
   [[nodiscard]] Result<void> Fetch(const ChunkSource& source, const ChunkLocation& chunk,
                                    uint64_t begin, uint64_t end);
-  /// Announces a fetch of [begin, end): a reader of a chunk in it fetches the whole range.
+  /// Announces a fetch of [begin, end). A reader of a chunk in this range then fetches the whole
+  /// range.
   void Plan(const ChunkSource& source, const ChunkLocation& chunk, uint64_t begin, uint64_t end);
-  /// Cancels Plan().
+  /// Cancels a fetch that Plan() announced.
   void Drop(const ChunkSource& source, const ChunkLocation& chunk, uint64_t begin, uint64_t end);
 
-  /// Whether a whole chunk, of at most kBlock bytes, is cached, being fetched or planned.
+  /// True if a chunk of at most kBlock bytes is completely cached, being fetched or planned.
   [[nodiscard]] bool Has(const ChunkSource& source, const ChunkLocation& chunk);
 
-  /// How many bytes to fetch ahead of a reader: eight times the bytes in flight at the measured
-  /// speed, but at most a quarter of the capacity.
+  /// The number of bytes to fetch ahead of a reader: eight times the bytes in flight at the
+  /// measured speed, but at most a quarter of the capacity.
   [[nodiscard]] uint64_t Ahead() const;
-  /// How many bytes to fetch concurrently: those that fill the link twice.
+  /// The number of bytes to fetch concurrently: twice the bytes in flight at full speed.
   [[nodiscard]] uint64_t AtOnce() const;
-  /// Whether many fetched bytes were not, or not yet, read.
+  /// True if many fetched bytes have not been read.
   [[nodiscard]] bool IsWasteful() const {
     return table_->IsWasteful(cache_.statistics().limit / 4 + Ahead());
   }
 
-  /// Whether any of these bytes of the stored object that holds `chunk` is cached or in flight.
+  /// True if any of the bytes [begin, end) of the stored object that contains `chunk` is cached or
+  /// being fetched.
   [[nodiscard]] bool HasAnyOf(const ChunkSource& source, const ChunkLocation& chunk, uint64_t begin,
                               uint64_t end);
 
   void SetCapacity(size_t capacity) { cache_.SetCapacity(capacity); }
-  /// Memory is short: evicts ranges of `bytes`, or all ranges.
+  /// Evicts ranges of `bytes` in total, or all ranges. Called when memory is short.
   void GiveUp(size_t bytes) { cache_.GiveUp(bytes); }
   [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
 
@@ -101,40 +103,42 @@ class StoredRanges {
     }
   };
 
-  // Index of ranges, cached and in flight.
+  // The index of all ranges, cached and in flight. Thread-safe.
   class Table {
    public:
-    // The range that contains [begin, end).
+    // A range that contains [begin, end).
     [[nodiscard]] std::optional<Key> Find(const ObjectKey& object, uint64_t begin, uint64_t end);
     [[nodiscard]] bool HasAnyOf(const Key& key);
     void Enter(const Key& key);
-    /// `served`: number of its bytes that were read.
+    /// Removes a range. `served`: the number of its bytes that were read.
     void Leave(const Key& key, uint64_t served) noexcept;
     [[nodiscard]] bool IsWasteful(uint64_t most_unread) const;
-    std::atomic<int64_t> unread = 0;  // fetched bytes not read so far
+    std::atomic<int64_t> unread = 0;  // the number of fetched bytes that were not read yet
 
    private:
-    mutable std::mutex mutex_;
-    uint64_t fetched_ = 0;  // bytes of evicted ranges; guarded like the next two
-    uint64_t wasted_ = 0;   // of these, never read
-    // For each object, the beginnings and ends of its ranges; guarded by the mutex.
-    std::unordered_map<ObjectKey, std::set<std::pair<uint64_t, uint64_t>>, ObjectKeyHash> objects_;
+    mutable Mutex mutex_;
+    uint64_t fetched_ GUARDED_BY(mutex_) = 0;  // the number of bytes in evicted ranges
+    uint64_t wasted_ GUARDED_BY(mutex_) = 0;   // the number of these bytes that were never read
+    // By object: the first byte and end of each of its ranges.
+    std::unordered_map<ObjectKey, std::set<std::pair<uint64_t, uint64_t>>, ObjectKeyHash> objects_
+        GUARDED_BY(mutex_);
   };
-  // Measures the speed of the store. Thread-safe.
+  // Measures the speed and latency of the store. Thread-safe.
   class Meter {
    public:
     void End(int64_t begun_ns, uint64_t bytes);
-    // Bytes in flight at full speed.
+    // The number of bytes in flight at full speed.
     [[nodiscard]] uint64_t bytes_under_way() const;
 
    private:
-    mutable std::mutex mutex_;
-    double delay_s_ = 0;      // latency of a request without its bytes; 0: unknown
-    double bytes_per_s_ = 0;  // highest measured speed
-    int64_t since_ns_ = 0;    // beginning of the next measurement
-    uint64_t bytes_ = 0;      // received since then
+    mutable Mutex mutex_;
+    // The latency of a request, without the time for its bytes; 0: unknown.
+    double delay_s_ GUARDED_BY(mutex_) = 0;
+    double bytes_per_s_ GUARDED_BY(mutex_) = 0;  // the highest measured speed
+    int64_t since_ns_ GUARDED_BY(mutex_) = 0;    // when the current measurement began
+    uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // the number of bytes received since then
   };
-  // The bytes of a range; its destructor removes the range from the table.
+  // The bytes of a range. The destructor removes the range from the table.
   struct Block;
 
   [[nodiscard]] static Key KeyOf(const ChunkSource& source, const ChunkLocation& chunk,

@@ -17,7 +17,8 @@ namespace zarrfs {
 namespace {
 
 constexpr const char* kTag = "CACHEDIR.TAG";
-// The first line is common to all such files; the second identifies zarrfs.
+// The contents of CACHEDIR.TAG. The first line is the same for all programs that write this file;
+// the second line identifies zarrfs.
 constexpr std::string_view kTagText =
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# Made by zarrfs for its option disk_cache=, which removes files in this folder.\n"
@@ -28,7 +29,8 @@ bool IsCacheName(std::string_view name) {
          name == ".snapshot" || IsHexadecimal(name, 2);
 }
 
-// How many bytes of kTagText the tag has; nullopt if it has other text, or does not exist.
+// The number of bytes of kTagText that the file CACHEDIR.TAG has. nullopt if it has other contents
+// or does not exist.
 std::optional<size_t> TagIn(const Descriptor& folder) {
   const Descriptor file(openat(folder.get(), kTag, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status = {};
@@ -37,13 +39,14 @@ std::optional<size_t> TagIn(const Descriptor& folder) {
   const ssize_t length = read(file.get(), text.data(), text.size());
   if (length < 0) return std::nullopt;
   text.resize(static_cast<size_t>(length));
-  // The first line alone belongs to another program. More of it, or nothing, is ours, cut short.
+  // A tag with only the first line belongs to another program. An empty tag, or one that ends in
+  // the second line, is a truncated tag of zarrfs.
   const bool is_ours =
       kTagText.starts_with(text) && (text.empty() || text.size() > kTagText.find('\n') + 1);
   return is_ours ? std::optional(text.size()) : std::nullopt;
 }
 
-// A name that does not belong to the cache, or "".
+// The name of a file in the folder that does not belong to the cache; "" if all files do.
 std::string ForeignNameIn(const Descriptor& folder) {
   const FolderNames names =
       ReadNames(Descriptor(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
@@ -87,14 +90,14 @@ Result<void> ClaimCacheFolder(const Descriptor& folder, const std::string& path)
   const std::string foreign = ForeignNameIn(folder);
   if (!foreign.empty() || (!tag && faccessat(folder.get(), kTag, F_OK, AT_SYMLINK_NOFOLLOW) == 0)) {
     return Fail(ErrorCode::kInvalidArgument,
-                "disk_cache={}: this folder has other files ('{}'): give it one of its own, for "
+                "disk_cache={}: this folder has other files ('{}'): choose another folder, for "
                 "example disk_cache={}/zarrfs",
                 path, foreign.empty() ? kTag : foreign, path);
   }
   const Descriptor file(
       openat(folder.get(), kTag, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   const bool is_marked = file && WriteAll(file, 0, std::as_bytes(std::span(kTagText)));
-  // On a full disk it is marked later.
+  // If the disk is full, a later start marks the folder.
   if (!is_marked && errno != ENOSPC && errno != EDQUOT) {
     return Fail(FromErrno(errno), "disk_cache={}: not writable: {}", path, ErrnoText(errno));
   }

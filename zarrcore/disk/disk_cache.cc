@@ -19,12 +19,13 @@
 namespace zarrfs {
 namespace {
 
-// How long files written by other processes may go unnoticed.
+// The maximum age of a cached listing, in nanoseconds. Files that other processes write may go
+// unnoticed for this long.
 constexpr int64_t kListingNs = 1'000'000'000;
-// Maximum number of files of one object that are considered.
+// Maximum number of files that are considered for one object.
 constexpr size_t kMaxPieces = 1u << 16;
 
-// "ab/cdef…", 32 digits of the digest of the object's address.
+// The folder of an object: "ab/cdef…", 32 digits of the digest of the object's address.
 std::string FolderNameOf(std::string_view object) {
   const Digest digest = DigestBuilder().Add(object).Finish();
   std::string name;
@@ -56,13 +57,14 @@ bool IsSame(const Version& a, const Version& b) {
   return a.size == b.size && a.mtime_ns == b.mtime_ns && a.etag == b.etag;
 }
 
-// Does not follow the last component: whoever could change a link there would choose which files
-// are removed.
+// Does not follow a symbolic link in the last component, because the owner of the link could choose
+// which files are removed.
 Result<Descriptor> OpenCacheFolder(const std::string& given) {
   std::string path = given;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Fail(FromErrno(errno), "disk_cache={}: cannot create it: {}", path, ErrnoText(errno));
+    return Fail(FromErrno(errno), "disk_cache={}: cannot create the folder: {}", path,
+                ErrnoText(errno));
   }
   Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder && (errno == ELOOP || errno == ENOTDIR)) {
@@ -72,17 +74,19 @@ Result<Descriptor> OpenCacheFolder(const std::string& given) {
   }
   struct stat status = {};
   if (!folder || fstat(folder.get(), &status) != 0) {
-    return Fail(FromErrno(errno), "disk_cache={}: cannot open it: {}", path, ErrnoText(errno));
+    return Fail(FromErrno(errno), "disk_cache={}: cannot open the folder: {}", path,
+                ErrnoText(errno));
   }
   if (status.st_uid != geteuid()) {
-    return Fail(ErrorCode::kPermissionDenied,
-                "disk_cache={}: this folder belongs to another user (uid {}): give one of your own",
-                path, status.st_uid);
+    return Fail(
+        ErrorCode::kPermissionDenied,
+        "disk_cache={}: this folder belongs to another user (uid {}): choose one of your own", path,
+        status.st_uid);
   }
   if ((status.st_mode & 077) != 0) {
     return Fail(ErrorCode::kPermissionDenied,
-                "disk_cache={}: others may enter this folder: chmod 700 it, or give one that does "
-                "not exist yet",
+                "disk_cache={}: others may enter this folder: chmod 700 it, or choose one that "
+                "does not exist yet",
                 path);
   }
   if (auto claimed = ClaimCacheFolder(folder, path); !claimed) return Fail(claimed);

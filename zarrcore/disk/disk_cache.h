@@ -1,12 +1,12 @@
-// DiskCache: a folder with ranges fetched from buckets and web servers, shared by all mounts and
-// kept across restarts, so that they need not be fetched again.
+// DiskCache: a folder with ranges fetched from buckets and web servers. All mounts share it, and it
+// is kept across restarts, so the ranges need not be fetched again. Thread-safe; each call waits
+// for the disk.
 //
-// A folder for each object, named by the digest of its address, has a file for each range
-// (disk/disk_entry.h), named by the version, the range, and the object's size. A file is written
-// under another name first; a truncated or altered one is detected when it is read, and removed.
-// Nothing is synced: a power failure may truncate a file.
-//
-// Failures cost only speed. Thread-safe; each call waits for the disk.
+// Each object has a folder, named by the digest of its address, with a file for each range
+// (disk/disk_entry.h), named by version, range, and the object's size. A file is first written
+// under another name. A truncated or altered file is detected when it is read, and removed. Nothing
+// is synced, so a power failure may truncate a file. A failure of the cache never fails a read; it
+// only makes the read slower.
 #pragma once
 
 #include <cstdint>
@@ -27,34 +27,37 @@
 
 namespace zarrfs {
 
-/// Creates the folder if necessary; does nothing if `path` is empty. kPermissionDenied, with
-/// advice, unless it belongs to this user and nobody else can enter it: a writer of the cache
-/// controls what readers get.
+/// Creates the folder if necessary. Does nothing if `path` is empty. kPermissionDenied, with
+/// advice, unless the folder belongs to this user and nobody else can enter it, because whoever can
+/// write to the cache controls the bytes that readers get.
 [[nodiscard]] Result<void> PrepareCacheFolder(const std::string& path);
 
 class DiskCache {
  public:
-  /// `path`: a folder that PrepareCacheFolder() accepts. `capacity`: bytes.
+  /// `path`: a folder that PrepareCacheFolder() has accepted. `capacity`: the maximum disk space in
+  /// bytes.
   [[nodiscard]] static Result<std::unique_ptr<DiskCache>> Open(const std::string& path,
                                                                uint64_t capacity);
 
   [[nodiscard]] int folder() const { return folder_.get(); }
 
-  /// The version of an object for which all bytes of `range` seem to be cached.
+  /// A version of an object of which all bytes in `range` seem to be cached; nullopt if no version
+  /// is.
   [[nodiscard]] std::optional<Version> Find(std::string_view object, ByteRange range);
-  /// Fills `out` with the bytes of that version from `begin` on; false if that is impossible. The
-  /// version is identified by size, mtime_ns and etag.
+  /// Fills `out` with the bytes of the object's `version` from `begin` on. False if they are not
+  /// cached. The version is identified by size, mtime_ns and etag.
   [[nodiscard]] bool Read(std::string_view object, const Version& version, uint64_t begin,
                           std::span<std::byte> out);
-  /// Keeps bytes, if there is room; other versions of the object are removed.
+  /// Caches bytes of an object, if the disk space suffices, and removes other versions of the
+  /// object.
   void Write(std::string_view object, const Version& version, uint64_t begin,
              std::span<const std::byte> bytes);
 
  private:
   // A cached range, parsed from its file's name.
   struct Piece {
-    uint64_t version;  // a fingerprint
-    uint64_t size;     // of the object
+    uint64_t version;  // the fingerprint of the object's version
+    uint64_t size;     // the size of the object
     uint64_t begin;
     uint64_t end;
     auto operator<=>(const Piece&) const = default;  // NOLINT(modernize-use-nullptr)
@@ -67,13 +70,13 @@ class DiskCache {
 
   DiskCache(Descriptor folder, uint64_t capacity)
       : folder_(std::move(folder)), space_(folder_, capacity) {}
-  // `path`: of an object's folder, below ours. `again` lists it anew to find files of other
-  // processes.
+  // Lists the folder of an object; `path` is relative to the cache's folder. `again`: ignores a
+  // recent listing, to find files of other processes.
   [[nodiscard]] std::shared_ptr<const Listing> List(const std::string& path, bool again);
   void Keep(const std::string& path, Listing listing);
-  // Adjacent pieces that cover `wanted`; empty if there is a gap.
+  // Returns adjacent pieces that cover `wanted`; empty if a byte is missing.
   [[nodiscard]] static std::vector<Piece> Cover(const Listing& listing, const Piece& wanted);
-  // The piece's file, if it matches its name; else it is removed.
+  // Opens the piece's file. nullopt if the file does not match its name; the file is then removed.
   [[nodiscard]] std::optional<DiskEntryFile> OpenPiece(const std::string& path, const Piece& piece,
                                                        std::string_view object);
   void Remove(const std::string& path, const Piece& piece);

@@ -1,9 +1,9 @@
-// DiskEntry: one file of the DiskCache: bytes of a version of an object, with a description.
+// DiskEntry: one file of the DiskCache, with a range of an object's bytes and its description.
 //
 //   head, of 64 bytes | name of the object | ETag | a CRC-32C for each kBlock bytes | the bytes
 //
-// All numbers are little-endian. A checksum in the head covers everything before the bytes. A file
-// that is incomplete, or was altered, is ignored.
+// All numbers are little-endian. A checksum in the head covers everything before the bytes. An
+// incomplete or altered file is ignored.
 #pragma once
 
 #include <cstddef>
@@ -19,34 +19,34 @@
 namespace zarrfs {
 
 struct DiskEntry {
-  /// Bytes per checksum: to return one of them, the whole block is read.
+  /// Number of bytes per checksum. To return any byte of a block, the whole block is read.
   static constexpr size_t kBlock = 64u << 10;
-  /// Maximum number of bytes.
+  /// Maximum number of bytes in a file.
   static constexpr size_t kMaxBytes = 8u << 20;
   /// Maximum length of the object's name and its ETag together.
   static constexpr size_t kMaxText = 8u << 10;
 
-  std::string object = {};  // its address
-  Version version = {};     // size, mtime_ns and etag; nothing else counts
-  uint64_t begin = 0;       // of the bytes in the object
+  std::string object = {};  // the address of the object
+  Version version = {};     // only size, mtime_ns and etag are compared and stored
+  uint64_t begin = 0;       // the offset of the bytes in the object
   uint64_t length = 0;
 
   [[nodiscard]] uint64_t end() const { return begin + length; }
 };
 
-/// The file without the bytes; `bytes` has entry.length of them. Empty if the entry exceeds these
-/// limits, or has no bytes.
+/// Encodes everything before the bytes. `bytes` are the bytes of the file, entry.length of them.
+/// Empty if the entry exceeds the limits above or has no bytes.
 [[nodiscard]] std::vector<std::byte> HeadOf(const DiskEntry& entry,
                                             std::span<const std::byte> bytes);
 
-/// A file opened to read.
+/// A file of the cache that is open for reading.
 class DiskEntryFile {
  public:
-  /// nullopt if it is incomplete or altered.
+  /// Reads and checks the head of a file. nullopt if the file is incomplete or altered.
   [[nodiscard]] static std::optional<DiskEntryFile> Open(Descriptor file);
 
   [[nodiscard]] const DiskEntry& entry() const { return entry_; }
-  /// Reads the object's bytes from `offset` on, which must lie in the entry. False if they are not
+  /// Reads the object's bytes from `offset` on, which must be in the entry. False if they are not
   /// the bytes that were written.
   [[nodiscard]] bool Read(uint64_t offset, std::span<std::byte> out) const;
   /// Sets the time of the last use to now, unless it is less than a minute old.

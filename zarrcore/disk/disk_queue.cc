@@ -1,17 +1,18 @@
 #include "zarrcore/disk/disk_queue.h"
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr size_t kReaders = 4;
 constexpr size_t kWriters = 2;
-// Limits of bytes that wait to be written, and of bytes in answers not yet taken.
+// Maximum bytes that wait to be written, and maximum bytes in answers that Take() has not returned
+// yet.
 constexpr size_t kMaxUnwritten = 32u << 20;
 constexpr size_t kMaxUntaken = 32u << 20;
 
@@ -45,9 +46,11 @@ struct DiskQueue::State {
   }
 
   void ReadAll() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     for (;;) {
-      changed.wait(lock, [&] { return is_over || (!questions.empty() && untaken < kMaxUntaken); });
+      changed.wait(lock, [&]() REQUIRES(mutex) {
+        return is_over || (!questions.empty() && untaken < kMaxUntaken);
+      });
       if (is_over) return;
       const Question question = std::move(questions.front());
       questions.pop_front();
@@ -62,9 +65,9 @@ struct DiskQueue::State {
   }
 
   void WriteAll() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     for (;;) {
-      changed.wait(lock, [&] { return is_over || !unwritten.empty(); });
+      changed.wait(lock, [&]() REQUIRES(mutex) { return is_over || !unwritten.empty(); });
       if (is_over) return;
       const Unwritten next = std::move(unwritten.front());
       unwritten.pop_front();
@@ -76,15 +79,16 @@ struct DiskQueue::State {
   }
 
   std::unique_ptr<DiskCache> cache;
-  std::function<void()> on_answer;  // called with the mutex held, so never after the end
-  std::mutex mutex;                 // guards the rest
-  std::condition_variable changed;
-  std::deque<Question> questions;
-  std::vector<Answer> answers;
-  std::deque<Unwritten> unwritten;
-  size_t untaken = 0;          // bytes in answers
-  size_t unwritten_bytes = 0;  // including those being written
-  bool is_over = false;
+  std::function<void()> on_answer GUARDED_BY(mutex);  // never called after the destructor has begun
+  Mutex mutex;
+  CondVar changed;
+  std::deque<Question> questions GUARDED_BY(mutex);
+  std::vector<Answer> answers GUARDED_BY(mutex);
+  std::deque<Unwritten> unwritten GUARDED_BY(mutex);
+  size_t untaken GUARDED_BY(mutex) = 0;  // the number of bytes in `answers`
+  // The number of bytes in `unwritten` and of those being written.
+  size_t unwritten_bytes GUARDED_BY(mutex) = 0;
+  bool is_over GUARDED_BY(mutex) = false;
 };
 
 DiskQueue::DiskQueue(std::unique_ptr<DiskCache> cache, std::function<void()> on_answer)
@@ -99,19 +103,19 @@ DiskQueue::DiskQueue(std::unique_ptr<DiskCache> cache, std::function<void()> on_
 }
 
 DiskQueue::~DiskQueue() {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->is_over = true;
   state_->changed.notify_all();
 }
 
 void DiskQueue::Ask(Question question) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->questions.push_back(std::move(question));
   state_->changed.notify_all();
 }
 
 std::vector<DiskQueue::Answer> DiskQueue::Take() {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->untaken = 0;
   state_->changed.notify_all();
   return std::exchange(state_->answers, {});
@@ -119,7 +123,7 @@ std::vector<DiskQueue::Answer> DiskQueue::Take() {
 
 void DiskQueue::Keep(std::string object, Version version, uint64_t begin,
                      std::vector<std::byte> bytes) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   if (bytes.empty() || state_->unwritten_bytes + bytes.size() > kMaxUnwritten) return;
   state_->unwritten_bytes += bytes.size();
   state_->unwritten.push_back({std::move(object), std::move(version), begin, std::move(bytes)});

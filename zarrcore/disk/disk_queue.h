@@ -1,4 +1,5 @@
-// DiskQueue: asks a DiskCache on threads of its own, for a thread that must not wait for a disk.
+// DiskQueue: uses a DiskCache on separate threads, on behalf of a thread that must not wait for a
+// disk.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +20,29 @@ class DiskQueue {
     uint64_t id = 0;
     std::string object = {};
     ByteRange range = {};
-    /// The version whose bytes are wanted; without one, asks which version has the range.
+    /// The version whose bytes are requested. Without a version, the answer contains the version
+    /// that has the range.
     std::optional<Version> version = {};
   };
   struct Answer {
     uint64_t id = 0;
-    std::optional<Version> version = {};  // nullopt: not cached
+    std::optional<Version> version = {};  // nullopt: the range is not cached
     uint64_t offset = 0;
-    std::vector<std::byte> bytes = {};  // if the question had a version
+    std::vector<std::byte> bytes = {};  // empty if the question had no version
   };
 
-  /// `on_answer` is called on another thread when an answer is ready. The cache and the threads
-  /// outlive this object, so a hung disk blocks nobody.
+  /// `on_answer` is called on another thread when an answer is ready. The cache and the threads may
+  /// outlive this object, so a hung disk does not block its destructor.
   DiskQueue(std::unique_ptr<DiskCache> cache, std::function<void()> on_answer);
   ~DiskQueue();
   DiskQueue(const DiskQueue&) = delete;
   DiskQueue& operator=(const DiskQueue&) = delete;
 
-  /// Will be answered, unless the disk hangs.
+  /// Asks a question. It is answered unless the disk hangs.
   void Ask(Question question);
-  /// The answers since the last call.
+  /// The answers that became ready since the last call.
   [[nodiscard]] std::vector<Answer> Take();
-  /// Writes the bytes when there is time; drops them if too many are waiting already.
+  /// Writes bytes to the cache in the background. Drops them if too many bytes are waiting.
   void Keep(std::string object, Version version, uint64_t begin, std::vector<std::byte> bytes);
 
  private:

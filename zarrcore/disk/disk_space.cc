@@ -26,16 +26,18 @@
 namespace zarrfs {
 namespace {
 
-// How often and at what interval to try to lock the file "taken". A process that removes files
-// holds it for longer.
+// Number of attempts to lock the file "taken", and the pause between them. A process that removes
+// files holds the lock for longer.
 constexpr int kLockTries = 100;
 constexpr auto kLockPause = std::chrono::milliseconds(10);
-// An unfinished file older than this was left by a dead process.
+// Unfinished files older than this many seconds were left by a dead process.
 constexpr int64_t kNewSeconds = 600;
-// How long no removal is tried after one that did not make enough room.
+// After a removal that did not free enough space, no removal is attempted for this long, in
+// nanoseconds.
 constexpr int64_t kPauseNs = 10'000'000'000;
 
-// Files of similar age share a step; steps grow with age, and eight double it.
+// The number of age groups. Files are removed group by group, the oldest group first. Groups of
+// older files span more time: the age doubles every eight groups.
 constexpr size_t kSteps = 512;
 size_t StepOf(int64_t age_s) {
   const auto age = static_cast<uint64_t>(std::max<int64_t>(age_s, 0)) + 8;
@@ -48,7 +50,7 @@ FolderNames OpenNames(int folder, const char* name) {
       Descriptor(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
 }
 
-// Visits each name except "." and "..".
+// Calls `each` with each name except "." and "..".
 template <typename Each>
 void ForEachName(const FolderNames& names, const Each& each) {
   while (const dirent* const entry = names == nullptr ? nullptr : readdir(names.get())) {
@@ -134,7 +136,7 @@ uint64_t DiskSpace::Reduce(uint64_t most) {
 }
 
 bool DiskSpace::Take(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint64_t blocks = BlocksOf(bytes);
   const Descriptor file = Lock();
   if (!file || blocks > capacity_) return false;
@@ -156,7 +158,7 @@ bool DiskSpace::Take(uint64_t bytes) {
 }
 
 void DiskSpace::GiveBack(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Descriptor file = Lock();
   std::array<std::byte, 8> number;
   if (!file || !ReadAll(file, 0, number)) return;

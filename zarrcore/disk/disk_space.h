@@ -1,53 +1,56 @@
-// DiskSpace: how much of a disk the folder of a DiskCache may use, for all processes that share it.
-// The least recently used files are removed first.
+// DiskSpace: limits the disk space of the folder of a DiskCache, for all processes that share it.
+// The least recently used files are removed first. Thread-safe.
 //
 // Files are two folders below the cache's: "ab/cdef…/NAME" (cache_names.h). Other files are neither
-// counted nor removed. The sum of their sizes is in the file "taken", which is locked during
-// changes. Space is reserved before a file is written, so a killed process leaves too large a
-// number, which the next removal corrects. Thread-safe.
+// counted nor removed. The file "taken" contains the sum of the files' sizes, and is locked during
+// changes. Space is reserved before a file is written, so after a process was killed the sum is too
+// large. The next removal corrects it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/os/descriptor.h"
 
 namespace zarrfs {
 
 class DiskSpace {
  public:
-  /// How much of the disk stays free for others: a tenth, or at most this.
+  /// The limit of the disk space that stays free for other files, in bytes. A tenth of the disk
+  /// stays free, but at most this.
   static constexpr uint64_t kMaxFree = 4ULL << 30;
 
   /// `folder` must outlive this object.
   DiskSpace(const Descriptor& folder, uint64_t capacity) : folder_(folder), capacity_(capacity) {}
 
-  /// Reserves `bytes`, evicting if needed; false if impossible: do not write the file. Waits for
-  /// the disk, but not for other processes.
+  /// Reserves space for a file of `bytes`, and evicts files if needed. False if that is impossible;
+  /// the file must then not be written. Waits for the disk, but not for other processes.
   [[nodiscard]] bool Take(uint64_t bytes);
-  /// A file of `bytes` was removed, or not written.
+  /// Releases the space of a file of `bytes` that was removed or not written.
   void GiveBack(uint64_t bytes);
 
-  /// The disk space of a file of `bytes`.
+  /// The disk space that a file of `bytes` takes.
   [[nodiscard]] static uint64_t BlocksOf(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
  private:
-  // The file "taken", locked; empty if another process holds it for long.
+  // Opens and locks the file "taken". Returns an empty descriptor if another process holds the lock
+  // for too long.
   [[nodiscard]] Descriptor Lock() const;
-  // The limit that leaves enough free space on the disk; UINT64_MAX: none.
+  // The maximum sum of file sizes that leaves enough free space on the disk; UINT64_MAX if the disk
+  // has enough.
   [[nodiscard]] uint64_t MostFor(uint64_t taken, uint64_t bytes) const;
-  // Removes files until the rest uses at most `most`. Returns the space that the rest uses.
+  // Removes files until the remaining files use at most `most` bytes. Returns the bytes they use.
   uint64_t Reduce(uint64_t most);
 
   const Descriptor& folder_;
   const uint64_t capacity_;
-  std::mutex mutex_;
-  int64_t not_before_ns_ = 0;  // no removal is tried before this time
+  Mutex mutex_;
+  int64_t not_before_ns_ GUARDED_BY(mutex_) = 0;  // no removal is attempted before this time
 };
 
-/// Calls `each` with every file of the cache: its folder, its name there, and whether it is still
-/// being written. Removes empty folders of objects.
+/// Calls `each` with every file of the cache: its folder, its name in the folder, and whether it is
+/// still being written. Removes empty folders of objects.
 void ForEachCacheFile(const Descriptor& folder,
                       const std::function<void(int folder, const char* name, bool is_new)>& each);
 

@@ -11,10 +11,10 @@
 namespace zarrfs {
 namespace {
 
-// Elements are assembled in pieces of this size, as stored or one by one.
+// The number of bytes of elements that are read and converted at a time.
 constexpr uint64_t kPieceBytes = 1u << 20;
 
-// The first part that ends after `offset`.
+// The first part of the file that ends after `offset`.
 auto PartAt(const AssembledFile& file, uint64_t offset) {
   return std::ranges::upper_bound(file.parts, offset, {},
                                   [](const FilePart& part) { return part.offset + part.size(); });
@@ -36,7 +36,7 @@ class PartReader {
             },
             is_text_ ? &type_ : nullptr, reuse) {}
 
-  // `offset`: in the part, which must have that many bytes.
+  // Fills `out` with the part's bytes from `offset` on. The part must have that many bytes.
   Result<void> Read(uint64_t offset, std::span<std::byte> out) const {
     const size_t item = part_.form.item_size();
     const uint64_t most = std::max<uint64_t>(piece_bytes_ / std::max(type_.item_size, item), 1);
@@ -62,7 +62,8 @@ class PartReader {
     return read;
   }
 
-  // Encodes a number of elements, without the first `skipped` bytes and those after `out`.
+  // Fills `out` with `elements` encoded elements from number `first` on, without the first
+  // `skipped` bytes. Bytes that do not fit into `out` are dropped.
   Result<void> ReadPiece(uint64_t first, uint64_t elements, uint64_t skipped,
                          std::span<std::byte> out) const {
     const uint64_t bytes = elements * (type_.item_size + part_.form.item_size());
@@ -81,7 +82,7 @@ class PartReader {
   const FilePart& part_;
   const uint64_t piece_bytes_;
   const Node& array_;
-  const bool is_text_;  // of variable length
+  const bool is_text_;  // whether the elements are strings of variable length
   const DataType& type_;
   const ElementReader reader_;
 };
@@ -92,7 +93,7 @@ Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset, std::spa
                            ChunkReader& chunks, Age max_age, const CheckChunkOf& check,
                            Reuse reuse) {
   const AssembledFile& file = assembled.file;
-  // Advances by `bytes` of the request.
+  // Skips the next `bytes` of the requested range, and returns the part of `out` for them.
   const auto take = [&](uint64_t bytes) {
     const auto piece = out.first(std::min<uint64_t>(bytes, out.size()));
     out = out.subspan(piece.size());
@@ -122,7 +123,8 @@ std::optional<AssembledWindow> WindowAt(const Assembled& assembled, uint64_t off
   if (part == assembled.file.parts.end()) return std::nullopt;
   const Node& array = *assembled.arrays[part->array];
   const size_t item = part->form.item_size();
-  // Converted elements are held twice for a moment.
+  // Memory per element. While an element is converted, both its stored and its converted form are
+  // in memory.
   const uint64_t held =
       part->form.is_as_stored() ? item : item + array.array()->data_type.item_size;
   const uint64_t element = (std::max(offset, part->offset) - part->offset) / item;

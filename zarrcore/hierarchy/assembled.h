@@ -1,5 +1,5 @@
-// Assembled: a file that a view makes from arrays of the store, in its current version, and its
-// bytes.
+// Assembled: a file that a view makes from whole arrays (a NetCDF or .npy file), and functions that
+// read it. An Assembled belongs to one version of its arrays.
 #pragma once
 
 #include <cstdint>
@@ -24,42 +24,43 @@
 namespace zarrfs {
 
 struct Assembled {
-  MemoryBudget::Share memory;  // of the header; destroyed last
+  MemoryBudget::Share memory;  // the memory of the header; destroyed last
   AssembledFile file;
-  std::vector<NodePtr> arrays;  // by FilePart::array
-  /// Identifies the header, the position of each element, and how chunks are found and decoded:
-  /// everything except the contents of chunks.
+  std::vector<NodePtr> arrays;  // indexed by FilePart::array
+  /// Identifies the header, the position of each element, and how chunks are found and decoded.
+  /// Contents of chunks do not change the digest.
   Digest digest;
-  ObjectInfo info;  // no more open than any of the documents; latest times
+  ObjectInfo info;  // no more permissive than any of the documents; has the latest times
 
-  std::map<std::string, Scan> scans;  // by the array's path
+  std::map<std::string, Scan> scans;  // by path of the array
 
   mutable Freshness freshness;
 };
 using AssembledPtr = std::shared_ptr<const Assembled>;
 
-/// Called with each chunk that is read, like CheckChunk.
+/// A function like CheckChunk: it is called with each chunk before the chunk is used.
 using CheckChunkOf =
     std::function<Result<void>(const Node& array, InnerIndex chunk, const Located& found)>;
 
-/// Fills `out` with bytes of the file from `offset` on; as many must exist. Each chunk is that of
-/// the store at most `max_age` ago. Fails if one of these cannot be read. `reuse`: kNever decodes
-/// each chunk once, regardless of its number of elements, and does not cache it.
+/// Fills `out` with the bytes of the file from `offset` on. The file must have that many bytes. The
+/// locations of chunks are at most `max_age` old. Fails if a chunk cannot be read. With `reuse`
+/// kNever, each chunk is decoded once, even if it has many elements, and is not cached.
 [[nodiscard]] Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset,
                                          std::span<std::byte> out, ChunkReader& chunks, Age max_age,
                                          const CheckChunkOf& check, Reuse reuse = Reuse::kLikely);
 
-/// Bytes of the file that are best assembled together (content/element_window.h).
+/// A range of the file whose bytes are read together; see content/element_window.h.
 struct AssembledWindow {
   uint64_t offset = 0;
   uint64_t size = 0;
-  size_t array = 0;    // FilePart::array
-  uint64_t first = 0;  // element
+  size_t array = 0;    // see FilePart::array
+  uint64_t first = 0;  // the first element
 
   [[nodiscard]] uint64_t end() const { return offset + size; }
 };
-/// The window that contains the byte at `offset`, or the next one if the byte belongs to no array.
-/// `enough`, `most`: bytes. nullopt if there is none.
+/// The window that contains the byte at `offset`. If that byte belongs to no array, the next
+/// window; nullopt after the last one. `enough` and `most` are the minimum and maximum size in
+/// bytes.
 [[nodiscard]] std::optional<AssembledWindow> WindowAt(const Assembled& assembled, uint64_t offset,
                                                       uint64_t enough, uint64_t most);
 

@@ -1,14 +1,15 @@
-// Hierarchy: consolidated documents.
+// The part of Hierarchy that makes consolidated documents.
 #include <algorithm>
 #include <utility>
 
 #include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/metadata/consolidated_member.h"
 
 namespace zarrfs {
 namespace {
 
-// Copies of the documents in memory: the originals, and in the text, while that grows and is
-// converted to ASCII.
+// Peak memory while a consolidated document is made, as a multiple of its size: the original
+// documents, their copies in the new document, the growing string, and its conversion to ASCII.
 constexpr uint64_t kCopiesOfDocuments = 8;
 constexpr uint64_t kMemoryAtOnce = 64u << 10;
 
@@ -16,14 +17,15 @@ std::string ConsolidatedKey(const Node& group, size_t view) {
   return fmt::format("{}/{}", view, group.path);
 }
 
-// The path of a node and its documents in a view.
+// Identifies a node's path and its documents in a view.
 Digest DigestOf(const Node& node, size_t view) {
   DigestBuilder all;
   all.Add(node.views[view].documents_digest).Add(node.path);
   return all.Finish();
 }
 
-// Why a consolidated document of `group` leaves out a node below; "" if it does not.
+// The reason why a consolidated document of `group` omits the node `below`; "" if it includes the
+// node.
 std::string_view WhyLeftOut(const Node& group, const Result<NodePtr>& below, bool is_for_others) {
   if (!below) {
     return below.error().code == ErrorCode::kPermissionDenied ? "permission denied" : "";
@@ -31,7 +33,7 @@ std::string_view WhyLeftOut(const Node& group, const Result<NodePtr>& below, boo
   ObjectInfo info = (*below)->info;
   info.mode &= (*below)->attributes_mode;
   const bool is_hidden = is_for_others && IsLessOpen(info, group.info);
-  return is_hidden ? "fewer people may read it than the group" : "";
+  return is_hidden ? "its permissions are stricter than the group's" : "";
 }
 
 }  // namespace
@@ -65,7 +67,7 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
   Result<MemoryBudget::Share> memory{};
   const auto take_memory = [&](uint64_t needed) {
     if (!memory || memory->bytes() >= needed) return memory.has_value();
-    // Doubling keeps the number of takes small.
+    // Reserves twice as much each time, so the number of reservations stays small.
     auto more = ProcessMemory().Take(
         std::max({needed, 2 * memory->bytes(), kMemoryAtOnce}) - memory->bytes(), memory->bytes());
     if (more) {
@@ -77,6 +79,7 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
     return memory.has_value();
   };
   auto made = std::make_shared<Consolidated>();
+  bool has_too_many = false;
   const auto add = [&](const Node& node) {
     made->nodes.push_back(DigestOf(node, view));
     std::string below = node.path.substr(group->path.size());
@@ -85,9 +88,8 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
     if (!take_memory(bytes)) return false;
     shown.push_back({std::move(below), node.views[view].documents});
     TakeLater(made->version, node.info.version);
-    made->is_too_large =
-        bytes > kMaxMetadataBytes ||
-        (!group->has_zmetadata() && made->nodes.size() > options_.consolidated_max + 1);
+    has_too_many = !group->has_zmetadata() && made->nodes.size() > options_.consolidated_max + 1;
+    made->is_too_large = has_too_many || bytes > kMaxConsolidatedBytes;
     return !made->is_too_large;
   };
   const auto leave_out = [&](const std::string& path, const Result<NodePtr>& node) {
@@ -113,11 +115,14 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
     return loaded(known);
   }
   if (made->is_too_large) {
+    const std::string why = has_too_many
+                                ? fmt::format("more than {} nodes, which consolidated_max= allows",
+                                              options_.consolidated_max)
+                                : fmt::format("more than {} MiB", kMaxConsolidatedBytes >> 20);
     reports_.ReportFault(
-        *group, {ErrorCode::kTooLarge,
-                 fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
-                             group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
-                             options_.consolidated_max, kMaxMetadataBytes >> 20)});
+        *group, {ErrorCode::kTooLarge, fmt::format("{}: no consolidated metadata in {}: {}",
+                                                   group->path.empty() ? "/" : group->path,
+                                                   AllViews()[view]->name(), why)});
     return loaded(made);
   }
   if (!take_memory(bytes * kCopiesOfDocuments)) return Fail(memory);

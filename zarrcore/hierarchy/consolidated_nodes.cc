@@ -81,7 +81,7 @@ class DocumentsOfNode final : public ForwardingStore {
   const std::string path_;
 };
 
-// The member of an object, if it is itself an object; else null.
+// The member `name` of `json` if both are JSON objects. Otherwise, null.
 const Json* ObjectIn(const Json& json, const char* name) {
   if (!json.is_object()) return nullptr;
   const auto member = json.find(name);
@@ -99,7 +99,7 @@ void AddTexts(const Json& json, bool is_v2, ConsolidatedNodes& nodes) {
   }
 }
 
-// In one request, if the size is as expected.
+// Reads a document. One request suffices if its size is `expected`.
 Result<WholeObject> ReadDocument(const Store& store, const std::string& key, uint64_t expected) {
   constexpr uint64_t kMaxBytes = ConsolidatedNodes::kMaxBytes;
   if (expected == 0 || expected > kMaxBytes) return ReadWhole(store, key, kMaxBytes);

@@ -1,7 +1,7 @@
 // ConsolidatedNodes: the nodes in the stored consolidated metadata of a group.
 //
-// For a store behind a network they replace one request per node of a listing by a single one. They
-// serve no other purpose: the documents of a node take precedence, and are read once the node is
+// For stores behind a network, a listing reads this one document instead of one document per node.
+// Only listings use it: a node's own documents are authoritative, and are read when the node is
 // used.
 #pragma once
 
@@ -18,28 +18,30 @@
 namespace zarrfs {
 
 struct ConsolidatedNodes {
-  /// Longer documents are ignored.
+  /// Consolidated documents with more bytes than this are ignored.
   static constexpr size_t kMaxBytes = 8u << 20;
 
-  std::string group;     // its path
-  std::string document;  // the key of the document
-  ObjectInfo info;       // likewise; of size 0 if it cannot be used
-  /// Texts of the nodes' documents, by key.
+  std::string group;     // the path of the group
+  std::string document;  // the key of the consolidated document
+  // The info of the consolidated document; its size is 0 if the document cannot be used.
+  ObjectInfo info;
+  /// The contents of the nodes' documents, by key.
   std::map<std::string, std::string, std::less<>> texts = {};
 
   mutable Freshness freshness = {};  // set only by the cache that owns it
 
-  /// Whether it has the node at `path`.
+  /// True if the consolidated document contains a node at `path`.
   [[nodiscard]] bool Has(std::string_view path) const;
   [[nodiscard]] size_t bytes_in_memory() const;
 };
 
-/// Reads the document of a group that has one: zarr.json, or .zmetadata. An unusable one (too
-/// large, damaged) has no nodes.
+/// Reads the zarr.json or .zmetadata of a group that has consolidated metadata. A document that is
+/// damaged or too large gives a result without nodes.
 [[nodiscard]] Result<std::shared_ptr<const ConsolidatedNodes>> ReadConsolidatedNodes(
     const Store& store, const Node& group);
 
-/// A store that answers requests for the documents of the node at `path` from `nodes`.
+/// A store that returns the documents of the node at `path` from `nodes`, and everything else from
+/// `store`.
 [[nodiscard]] std::shared_ptr<const Store> WithDocumentsOf(
     std::shared_ptr<const Store> store, std::shared_ptr<const ConsolidatedNodes> nodes,
     const std::string& path);

@@ -12,11 +12,14 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
+// The size of cached consolidated metadata in bytes, without the documents.
+constexpr size_t kConsolidatedBytes = 8u << 20;
 constexpr size_t kListedBytes = 32u << 20;
-// Other threads may list a node while it is requested itself.
+constexpr size_t kOutlineBytes = 96u << 20;
+// Maximum attempts to get a node. An attempt fails if a concurrent listing replaces the node by a
+// provisional one.
 constexpr int kMaxAttempts = 8;
-constexpr size_t kAssembledBytes = 16u << 20;  // headers of files
+constexpr size_t kAssembledBytes = 16u << 20;  // for the headers of assembled files
 // Number of nodes requested concurrently from a slow store.
 constexpr size_t kAtOnce = 64;
 
@@ -24,7 +27,8 @@ constexpr size_t kAtOnce = 64;
 
 class Hierarchy::NodeLoader final : public NodeCache::Loader {
  public:
-  /// `listed`: answers requests for the node's documents; null: the store does.
+  /// `listed`: a store that returns the node's documents from consolidated metadata; null to read
+  /// the documents themselves.
   NodeLoader(const Hierarchy& hierarchy, const std::string& path,
              std::shared_ptr<const Store> listed = nullptr)
       : hierarchy_(hierarchy),
@@ -32,7 +36,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
         listed_(std::move(listed)),
         before_(Moment::Now(*hierarchy.store_).validity()) {}
 
-  // Gets the parent; an error if nothing can exist at the path.
+  // Gets the parent node. Fails if no node can exist at the path.
   Result<void> AskParent(Age max_age) {
     if (path_.empty()) return {};
     const std::string_view name = NameOf(path_);
@@ -40,7 +44,8 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
     if (!IsNodeName(name)) return no_name();
     const auto parent = hierarchy_.Get(std::string(FolderOf(path_)), max_age);
     if (!parent) return Fail(parent);
-    // Perhaps being rewritten: nodes below are not known to be absent.
+    // A writer may be replacing the parent's metadata now, so it is unknown whether nodes below it
+    // exist.
     if (!(*parent)->metadata) return Fail((*parent)->metadata);
     if ((*parent)->group() == nullptr) {
       if (!IsNodeNameBelowArray(name)) return no_name();
@@ -54,7 +59,9 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
     return {};
   }
 
-  // The parent must stay valid as well.
+  [[nodiscard]] const FromParent& from_parent() const { return from_parent_; }
+
+  // A node depends on its parent, so the parent must be watched as well.
   Validity Watch() override {
     const Validity watched = before_ & Validity::Watch(*hierarchy_.store_, path_);
     if (!from_parent_.below_ome || !IsFileName(NameOf(path_))) return watched;
@@ -63,9 +70,12 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
 
   Result<Revalidation> Revalidate(const NodePtr& known) override {
     if (known->is_provisional) return Revalidation::kReplaced;
-    const auto is_current = IsCurrent(*hierarchy_.store_, *known);
+    return Revalidate(*known);
+  }
+  Result<Revalidation> Revalidate(const NodeSource& known) const {
+    const auto is_current = IsCurrent(*hierarchy_.store_, known);
     if (!is_current) return Fail(is_current);
-    const bool is_same = *is_current && !known->racy && known->from_parent == from_parent_;
+    const bool is_same = *is_current && !known.racy && known.from_parent == from_parent_;
     return is_same ? Revalidation::kCurrent : Revalidation::kReplaced;
   }
 
@@ -82,7 +92,11 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
   }
 
   Validity ValidityOf(const Node& node, Validity watched) override {
-    // The node that makes a group implicit may be far below.
+    return ValidityOf(static_cast<const NodeSource&>(node), watched);
+  }
+  static Validity ValidityOf(const NodeSource& node, Validity watched) {
+    // A group without a document depends on a node that may be many folders below it. That node is
+    // not watched.
     const bool is_elsewhere =
         node.implicit || node.info.may_change_elsewhere || node.folder_info.may_change_elsewhere;
     return is_elsewhere ? Validity() : watched;
@@ -97,6 +111,50 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
   FromParent from_parent_;
 };
 
+class Hierarchy::OutlineLoader final : public OutlineCache::Loader {
+ public:
+  OutlineLoader(const Hierarchy& hierarchy, const std::string& path, Age max_age)
+      : hierarchy_(hierarchy), path_(path), max_age_(max_age), node_(hierarchy, path) {}
+
+  Result<void> AskParent() { return node_.AskParent(max_age_); }
+
+  Validity Watch() override { return node_.Watch(); }
+  Result<Revalidation> Revalidate(const OutlinePtr& known) override {
+    return node_.Revalidate(static_cast<const NodeSource&>(*known));
+  }
+
+  Result<OutlineCache::Loaded> Load() override {
+    OutlineKey key;
+    auto outline = hierarchy_.reader_.ReadOutline(path_, node_.from_parent(), key);
+    if (!outline) return Fail(outline);
+    if (*outline == nullptr) {
+      // The node must be checked after the watch for this outline has started.
+      const auto node = hierarchy_.Get(path_, max_age_ == kAnyAge ? kAnyAge : Age{0});
+      if (!node) return Fail(node);
+      hierarchy_.reader_.Remember(key, **node);
+      outline = OutlineOf(**node);
+    }
+    const size_t bytes = MemoryOf(**outline);
+    auto memory = ProcessMemory().Take(bytes);
+    if (!memory) return Fail(memory);
+    (*outline)->memory = std::move(*memory);
+    return OutlineCache::Loaded{*std::move(outline), bytes};
+  }
+
+  Validity ValidityOf(const Outline& outline, Validity watched) override {
+    return NodeLoader::ValidityOf(static_cast<const NodeSource&>(outline), watched);
+  }
+  std::optional<int64_t> ChangedNs(const Outline& outline) override {
+    return outline.info.version.ctime_ns;
+  }
+
+ private:
+  const Hierarchy& hierarchy_;
+  const std::string& path_;
+  const Age max_age_;
+  NodeLoader node_;
+};
+
 Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options,
                      const Report& report)
     : store_(std::move(store)),
@@ -104,10 +162,11 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       reports_(report, options_.on_note),
       reader_(store_, options_, report, reports_),
       nodes_(store_, options_.node_cache_bytes, 16, options_.patience),
-      newest_(options_.node_cache_bytes),  // mostly the same nodes
+      newest_(options_.node_cache_bytes),  // mostly contains the same nodes as the other cache
+      outlines_(store_, kOutlineBytes),
       listed_(store_, kListedBytes, 1, options_.patience),
       consolidated_(store_, kConsolidatedBytes),
-      dimensions_(store_, kMaxViews, 1),  // each is charged 1
+      dimensions_(store_, kMaxViews, 1),  // each entry is charged 1
       assembled_(store_, kAssembledBytes) {}
 
 class Hierarchy::ListedLoader final : public ListedCache::Loader {
@@ -160,7 +219,8 @@ std::shared_ptr<const ConsolidatedNodes> Hierarchy::ListedNodesFor(std::string_v
                                                                    Age max_age) const {
   for (std::string above(folder);; above = FolderOf(above)) {
     const NodePtr group = nodes_.Find(above);
-    // If permissions differ per object, a document cannot stand for another one.
+    // Consolidated metadata must not be used if permissions differ per object, because they could
+    // reveal a document that the caller may not read.
     if (!store_->FolderOfKeys() || group == nullptr || group->group() == nullptr) return nullptr;
     const bool has_them =
         group->has_zmetadata() || group->group()->consolidated_metadata == Json::value_t::object;
@@ -181,8 +241,21 @@ Result<NodePtr> Hierarchy::GetListed(const std::string& path, Age max_age) const
   NodeLoader loader(*this, path, WithDocumentsOf(store_, listed, path));
   if (const auto asked = loader.AskParent(max_age); !asked) return Fail(asked);
   auto node = nodes_.Get(path, max_age, loader).value;
-  // Only its own documents can tell that it is unusable.
+  // Consolidated metadata cannot prove that a node is unusable, so the node's own documents are
+  // read.
   return node && (*node)->unusable() == nullptr ? node : Get(path, max_age);
+}
+
+Result<OutlinePtr> Hierarchy::GetOutline(const std::string& path, Age max_age, bool listed) const {
+  if (!store_->AnswersFast()) {
+    const auto node = listed ? GetListed(path, max_age) : Get(path, max_age);
+    return node.map([](const NodePtr& found) -> OutlinePtr { return OutlineOf(*found); });
+  }
+  OutlinePtr known = outlines_.Find(path);
+  if (known != nullptr && known->freshness.IsFresh(*store_, max_age)) return known;
+  OutlineLoader loader(*this, path, max_age);
+  if (const auto asked = loader.AskParent(); !asked) return Fail(asked);
+  return outlines_.Get(path, max_age, loader).value;
 }
 
 Result<void> Hierarchy::ReportRefusedName(const Node& group, const ListEntry& folder) const {
@@ -201,8 +274,8 @@ Validity Hierarchy::ValidityOfAbsence(const std::string& path, const Error& erro
   if (error.code != ErrorCode::kNotFound) return {};
   const Validity watched = Validity::Watch(*store_, path);
   if (!watched.is_known()) return {};
-  // It becomes a node once there is a document in it, or anywhere below: only its own names are
-  // watched.
+  // The folder becomes a node once a document appears in it or in any folder below it. Only the
+  // folder's own names are watched.
   const auto below = store_->List(path);
   return below && std::ranges::none_of(*below, &ListEntry::is_folder) ? watched : Validity();
 }
@@ -226,26 +299,29 @@ Result<std::vector<std::string>> Hierarchy::NamesOfNodes(const Node& group) cons
   return names;
 }
 
-std::vector<Result<NodePtr>> Hierarchy::GetSome(const std::string& folder,
-                                                std::span<const std::string> names, Age max_age,
-                                                bool listed) const {
-  std::vector<Result<NodePtr>> nodes(names.size(), NodePtr());
-  const auto get = [&](size_t i) {
-    const std::string path = JoinKey(folder, names[i]);
-    nodes[i] = listed ? GetListed(path, max_age) : Get(path, max_age);
-  };
-  AtOnce(names.size(), kAtOnce, get);
+std::vector<Result<OutlinePtr>> Hierarchy::GetSome(const std::string& folder,
+                                                   std::span<const std::string> names, Age max_age,
+                                                   bool listed) const {
+  std::vector<Result<OutlinePtr>> nodes(names.size(), OutlinePtr());
+  AtOnce(names.size(), kAtOnce,
+         [&](size_t i) { nodes[i] = GetOutline(JoinKey(folder, names[i]), max_age, listed); });
   return nodes;
 }
 
+Result<std::vector<std::string>> Hierarchy::CandidateNames(const Node& group) const {
+  auto names = NamesOfNodes(group);
+  if (names) std::ranges::sort(*names);
+  return names;
+}
+
 Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Age max_age,
-                                                            bool listed) const {
+                                                            bool listed, bool* has_others) const {
   std::vector<std::string> names;
   Validity validity = Moment::Now(*store_).validity() & node.freshness.validity();
   if (node.group() == nullptr) return Valid{std::move(names), validity};
   Result<std::vector<std::string>> below;
   std::shared_ptr<const ConsolidatedNodes> kept;
-  // Loads once, before many threads need it, the metadata that answer the listing.
+  // Loads the consolidated metadata once, before many threads need them.
   AtOnce(listed && MayWait() ? 2 : 1, 2, [&](size_t part) {
     part == 0 ? void(below = NamesOfNodes(node)) : void(kept = ListedNodesFor(node.path, max_age));
   });
@@ -257,8 +333,10 @@ Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Ag
     for (size_t i = 0; i < some.size(); ++i) {
       const auto& child = children[i];
       if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
-      // List a node that cannot be read now: using it returns the error.
-      if (child || child.error().code != ErrorCode::kNotFound) names.push_back(some[i]);
+      // A node that cannot be read now is listed, so an error is returned when it is used.
+      const bool is_other = !child && child.error().code == ErrorCode::kNotFound;
+      if (!is_other) names.push_back(some[i]);
+      if (is_other && has_others != nullptr) *has_others = true;
       if (!validity.is_known()) continue;
       validity &= child ? (*child)->freshness.validity()
                         : ValidityOfAbsence(JoinKey(node.path, some[i]), child.error());
@@ -266,6 +344,35 @@ Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Ag
   }
   std::ranges::sort(names);
   return Valid{std::move(names), validity};
+}
+
+Result<Validity> Hierarchy::VisitChildren(const Node& node, Age max_age, const OnNames& on_names,
+                                          const VisitChild& visit) const {
+  Validity validity = Moment::Now(*store_).validity() & node.freshness.validity();
+  if (node.group() == nullptr) return validity;
+  const auto names = CandidateNames(node);
+  if (!names) return Fail(names);
+  on_names(*names);
+  const bool is_slow = !store_->AnswersFast() && MayWait();
+  // Only for slow stores: requesting outlines also caches their nodes.
+  std::vector<Result<OutlinePtr>> outlines;
+  for (size_t i = 0; i < names->size(); ++i) {
+    if (is_slow && i % kAtOnce == 0) {
+      const size_t count = std::min(kAtOnce, names->size() - i);
+      outlines = GetSome(node.path, std::span(*names).subspan(i, count), max_age, false);
+    }
+    const std::string path = JoinKey(node.path, (*names)[i]);
+    const bool has_failed = is_slow && !outlines[i % kAtOnce];
+    const auto child =
+        has_failed ? Result<NodePtr>(Fail(outlines[i % kAtOnce])) : Get(path, AgeBelow(max_age));
+    if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
+    if (validity.is_known()) {
+      validity &= child ? (*child)->freshness.validity() : ValidityOfAbsence(path, child.error());
+    }
+    if (!child && child.error().code == ErrorCode::kNotFound) continue;
+    if (!visit((*names)[i], child)) return validity;
+  }
+  return validity;
 }
 
 Result<Valid<std::vector<std::string>>> Hierarchy::Files(const Node& node, Age max_age) const {
@@ -291,9 +398,13 @@ bool Hierarchy::Shows(const Node& child, std::string_view name, size_t view) {
   return !child.views[view].hidden && AllViews()[view]->AllowsNodeName(name);
 }
 
-Result<NodePtr> Hierarchy::ShownNode(const std::string& path, size_t view,
+bool Hierarchy::Shows(const Outline& child, std::string_view name, size_t view) {
+  return !child.hidden[view] && AllViews()[view]->AllowsNodeName(name);
+}
+
+Result<NodePtr> Hierarchy::ShownNode(const std::string& path, size_t view, Age max_age,
                                      const LeaveOut& leave_out) const {
-  auto node = Get(path, kAnyAge);
+  auto node = Get(path, AgeBelow(max_age));
   if (!node && node.error().code == ErrorCode::kNotFound) return nullptr;
   if (leave_out(path, node)) return nullptr;
   if (!node) return node;
@@ -325,10 +436,11 @@ Result<Validity> Hierarchy::Walk(const NodePtr& top, size_t view, Age max_age,
       if (pending.empty()) return validity;
       const std::string path = std::move(pending.back());
       pending.pop_back();
-      auto shown = ShownNode(path, view, is_left_out);
+      auto shown = ShownNode(path, view, max_age, is_left_out);
       if (!shown) return Fail(shown);
       node = std::move(*shown);
     }
+    validity &= node->freshness.validity();
   }
   return validity;
 }

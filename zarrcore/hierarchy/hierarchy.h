@@ -1,16 +1,17 @@
 // Hierarchy: the current groups and arrays of a store, as each view shows them.
 //
-// A folder with a zarr.json is a node, else one with a .zarray (a Zarr v2 array) or a .zgroup (a v2
-// group), whose attributes are in .zattrs; both formats may be mixed in one tree.
+// A folder with a zarr.json is a Zarr v3 node. A folder without one is a v2 array if it has a
+// .zarray, or a v2 group if it has a .zgroup; the attributes of v2 nodes are in .zattrs. One tree
+// may contain v2 and v3 nodes.
 //
-// Nodes are read on demand, and cached within node_cache_bytes. Each caller says how old an answer
-// may be. If a document of a node changes, the next sufficiently fresh answer is another snapshot.
+// Nodes are read on demand, and cached up to node_cache_bytes. Callers state the maximum age of an
+// answer. After a document of a node changes, the next sufficiently fresh answer is a new snapshot.
 // Successive snapshots of one array share a ChunkSource if the older one is still cached and the
 // layout is the same.
 //
-// Every member may be called from any thread. A call may wait for the store; if the thread may not
-// wait (base/waiting.h), it fails with kWouldBlock. Known…(), IsFresh() and Shows() never ask the
-// store. No lock is held while the store is asked.
+// Every member may be called from any thread. A call may wait for the store. If the thread may not
+// wait (base/waiting.h), the call fails with kWouldBlock. Known…(), IsFresh() and Shows() make no
+// requests to the store. No lock is held during requests to the store.
 #pragma once
 
 #include <functional>
@@ -29,6 +30,7 @@
 #include "zarrcore/hierarchy/node.h"
 #include "zarrcore/hierarchy/node_reader.h"
 #include "zarrcore/hierarchy/node_reports.h"
+#include "zarrcore/hierarchy/outline.h"
 #include "zarrcore/store/revalidating_cache.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
@@ -37,107 +39,144 @@ namespace zarrfs {
 
 class Hierarchy {
  public:
-  /// `report`: called once per problem and version of a node, on the thread that finds it, without
-  /// a lock.
+  /// `report` is called once per problem and version of a node, on the thread that finds the
+  /// problem, with no lock held.
   Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, const Report& report);
 
-  /// kNotFound unless `path` is a group or array (or has unusable documents: such a node is hidden
-  /// in every view, with the reason). Any other failure to read it is another error: the node may
-  /// exist.
+  /// The node at `path`; kNotFound if `path` is neither a group nor an array. A node with unusable
+  /// documents is returned, but every view hides it and has the reason. After any other error, it
+  /// is unknown whether the node exists.
   [[nodiscard]] Result<NodePtr> Get(const std::string& path, Age max_age) const;
 
-  /// As Get(), for listings: if the store is behind a network, the consolidated metadata of an
-  /// ancestor group may answer (Node::is_provisional). If a view hides the result, ask Get().
+  /// Like Get(), for listings. If the store is behind a network, the node may come from the
+  /// consolidated metadata of an ancestor group (Node::is_provisional). If a view hides such a
+  /// node, call Get() for the authoritative answer.
   [[nodiscard]] Result<NodePtr> GetListed(const std::string& path, Age max_age) const;
 
-  /// Whether `node` is known to be current, or was checked less than `max_age` ago.
+  /// The properties of the node at `path` that a listing needs. Fails like Get(). In a fast store,
+  /// most documents need not be parsed to make an outline, and outlines stay cached longer than
+  /// nodes. `listed`: whether consolidated metadata may be used, as in GetListed().
+  [[nodiscard]] Result<OutlinePtr> GetOutline(const std::string& path, Age max_age,
+                                              bool listed = false) const;
+
+  /// True if `node` is known to be current, or was checked less than `max_age` ago.
   [[nodiscard]] bool IsFresh(const Node& node, Age max_age) const {
     return node.freshness.IsFresh(*store_, max_age);
   }
 
-  /// Names of the nodes directly below a group, sorted, including those that are hidden or cannot
-  /// be read now. Empty for an array. The validity covers the names and each of the nodes.
-  /// `listed`: as GetListed().
+  /// Names of the nodes directly below a group, sorted, including nodes that are hidden or cannot
+  /// be read now. Empty for an array. The validity covers the names and the outline of each node.
+  /// `listed`: whether consolidated metadata may be used, as in GetListed(). `has_others` may be
+  /// null; it is set to true if the folder has names of no node.
   [[nodiscard]] Result<Valid<std::vector<std::string>>> Children(const Node& node, Age max_age,
-                                                                 bool listed = false) const;
+                                                                 bool listed = false,
+                                                                 bool* has_others = nullptr) const;
 
-  /// Names of the files next to the nodes of an OME group (Node::is_file), sorted; otherwise empty.
-  /// As Children().
+  /// Names in the folder of a group that may belong to nodes, sorted. A name belongs to a node
+  /// unless GetOutline() returns kNotFound for it.
+  [[nodiscard]] Result<std::vector<std::string>> CandidateNames(const Node& group) const;
+  /// How long it is known that no node exists at `path`, if `error` is kNotFound. Unknown for other
+  /// errors.
+  [[nodiscard]] Validity ValidityOfAbsence(const std::string& path, const Error& error) const;
+  /// Visits the nodes that Children() lists, in the same order, each as soon as it was read, so a
+  /// listing of a large group can start with its first nodes. `on_names` is called first, with the
+  /// sorted names of folders in the group, which may be nodes. `visit` gets an error for a node
+  /// that cannot be read, and returns false to stop. The returned validity covers the same as that
+  /// of Children().
+  using OnNames = std::function<void(const std::vector<std::string>& names)>;
+  using VisitChild = std::function<bool(const std::string& name, const Result<NodePtr>& child)>;
+  [[nodiscard]] Result<Validity> VisitChildren(const Node& node, Age max_age,
+                                               const OnNames& on_names,
+                                               const VisitChild& visit) const;
+
+  /// The sorted names of the additional files in an OME group (Node::is_file). Empty for any other
+  /// node. Errors and validity are those of Children().
   [[nodiscard]] Result<Valid<std::vector<std::string>>> Files(const Node& node, Age max_age) const;
 
-  /// Whether view number `view` lists the node `name` below its parent.
+  /// True if view number `view` lists the node `name` below its parent.
   [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
+  [[nodiscard]] static bool Shows(const Outline& child, std::string_view name, size_t view);
 
-  // --- consolidated.cc ---
+  // --- Consolidated metadata: consolidated.cc ---
 
-  /// The consolidated document of a group in view number `view`, whose NodeView names one. Nodes
-  /// that the store's permissions hide, and those less open than the group, are omitted; any other
-  /// node that cannot be read is an error.
+  /// The consolidated document of a group in view number `view`. NodeView::consolidated must not be
+  /// empty. Omits nodes that nobody may read, and nodes that fewer people may read than the group.
+  /// Fails if any other node cannot be read.
   [[nodiscard]] Result<ConsolidatedPtr> Consolidate(const NodePtr& group, size_t view,
                                                     Age max_age) const;
-  /// The cached document, else null; never asks the store.
+  /// The cached consolidated document, or null. Makes no requests to the store.
   [[nodiscard]] ConsolidatedPtr KnownConsolidated(const Node& group, size_t view) const;
-  /// The bytes of a group's consolidated document of this number; kStale if it has others now.
+  /// The bytes of version `text_number` of a group's consolidated document. kStale if the document
+  /// has changed.
   [[nodiscard]] Result<MadeTexts::Text> ConsolidatedText(const NodePtr& group, size_t view,
                                                          uint64_t text_number) const;
 
-  // --- shared_documents.cc ---
+  // --- Documents that depend on other nodes: shared_documents.cc ---
 
-  /// Whether document number `document` of the node at `path` depends on other nodes: its siblings,
-  /// or those of groups above.
+  /// True if document number `document` of the node at `path` depends on other nodes: its siblings,
+  /// or nodes of the groups above it.
   [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
-  /// Such a document, in its current version. In a view that shares dimensions, names carry their
-  /// lengths if a sibling cannot be read. In one that places arrays it fails if a node that may
-  /// name the coordinate system cannot be read. `text`, unless null, is set to its bytes.
+  /// The current version of a document for which DependsOnSiblings() is true. If the view shares
+  /// dimensions and a sibling cannot be read, each dimension name includes its length. If the view
+  /// places arrays, fails if a node that may name the coordinate system cannot be read. Stores the
+  /// document's bytes in `text` unless it is null.
   [[nodiscard]] Result<Valid<MadeDocument>> SharedDocument(const NodePtr& node, size_t view,
                                                            Age max_age,
                                                            MadeTexts::Text* text = nullptr) const;
-  /// The bytes of such a document of this number; kStale if it has others now.
+  /// The bytes of version `text_number` of a document that SharedDocument() made. kStale if the
+  /// document has changed.
   [[nodiscard]] Result<MadeTexts::Text> SharedText(const NodePtr& node, size_t view,
                                                    uint64_t text_number) const;
-  /// The latest cached value, or null; never asks the store.
+  /// The last known dimensions of the root group, or null. Makes no requests to the store.
   [[nodiscard]] RootDimensionsPtr KnownDimensions(size_t view) const;
 
-  // --- placed_documents.cc ---
+  // --- Arrays with a coordinate system of another node: placed_documents.cc ---
 
-  /// The arrays below the group at `folder` whose SharedDocument() was made in a view that places
-  /// arrays. Never asks the store.
+  /// The arrays below the group at `folder` for which SharedDocument() was called in a view that
+  /// places arrays. Makes no requests to the store.
   [[nodiscard]] std::vector<std::string> KnownPlaced(std::string_view folder) const {
     return placed_.Below(folder);
   }
 
-  // --- hierarchy_files.cc, of views with a file_of() ---
+  // --- Files of whole arrays, in views with a file_of(): hierarchy_files.cc ---
 
-  /// The name of the file that the view makes from the node at `path`, in the folder of the parent
-  /// group; for the root, in the view's folder. It is the node's name and the suffix, with `_` in
-  /// between if the name is taken.
+  /// The name of the file that the view makes from the node at `path`: the node's name and the
+  /// view's suffix, with `_` between them if that name is already used. The file is in the folder
+  /// of the parent group; the file of the root is in the view's top folder.
   [[nodiscard]] Result<std::string> FileName(const std::string& path, size_t view,
                                              Age max_age) const;
-  /// The node whose file has this name in the folder of the group at `folder`; nullopt if none has.
+  /// The path of the node whose file has this name in the folder of the group at `folder`; nullopt
+  /// if no such file exists.
   [[nodiscard]] Result<std::optional<std::string>> PathOfFile(const std::string& folder,
                                                               size_t view, std::string_view name,
                                                               Age max_age) const;
-  /// Whether the view makes a file (`file`), or a folder, from a node at `path`.
+  /// Whether the view makes a file from the node at `path`. If `file` is false, whether the view
+  /// makes a folder from it.
   [[nodiscard]] Result<bool> HasFileOrFolder(const std::string& path, size_t view, bool file,
                                              Age max_age) const;
-  /// The file that the view makes from a node, or from the texts of an array (NodeView::has_texts).
-  /// Fails if one of its source nodes cannot be read.
+  /// The file that the view makes from a node, or from an array of strings (NodeView::has_texts).
+  /// Fails if a node that the file is made from cannot be read.
   [[nodiscard]] Result<AssembledPtr> Assemble(const NodePtr& node, size_t view, Age max_age) const;
-  /// The latest cached file, or null; never asks the store.
+  /// The last known version of the file, or null. Makes no requests to the store.
   [[nodiscard]] AssembledPtr KnownFile(const Node& node, size_t view) const;
 
-  // ---
+  // --- Store, caches and memory ---
 
   [[nodiscard]] const Store& store() const { return *store_; }
   [[nodiscard]] CacheStatistics index_cache_statistics() const {
     return reader_.index_cache().statistics();
   }
-  /// Replaces HierarchyOptions::index_cache_bytes.
+  /// Changes the capacity of the cache of shard indexes, which was
+  /// HierarchyOptions::index_cache_bytes.
   void SetIndexCacheSize(size_t bytes) { reader_.index_cache().SetCapacity(bytes); }
-  /// Drops an index larger than the whole cache if it was not used since the last call.
-  void Sweep() { reader_.index_cache().SweepLatestLarge(); }
+  /// Evicts a shard index and a document that are larger than their caches if they were not used
+  /// since the last call.
+  void Sweep() {
+    reader_.index_cache().SweepLatestLarge();
+    texts_.Sweep();
+  }
 
-  // Memory is short: these evict `bytes`, or everything.
+  // These functions evict `bytes`, or everything, from their caches. Called when memory is short.
   void GiveUpTexts(size_t bytes) {
     texts_.GiveUp(bytes);
     assembled_.GiveUp(bytes);
@@ -147,6 +186,7 @@ class Hierarchy {
     nodes_.GiveUp(bytes);
     newest_.GiveUp(bytes);
     listed_.GiveUp(bytes);
+    outlines_.GiveUp(bytes);
   }
 
  private:
@@ -155,64 +195,73 @@ class Hierarchy {
   using DimensionsCache = RevalidatingCache<size_t, RootDimensions>;
   using AssembledCache = RevalidatingCache<std::string, Assembled>;
   using ListedCache = RevalidatingCache<std::string, ConsolidatedNodes>;
+  using OutlineCache = RevalidatingCache<std::string, Outline>;
   class NodeLoader;
+  class OutlineLoader;
   class ListedLoader;
   template <typename Cache>
   class Remaker;
 
-  // Reports a folder below `group` that holds a node but has a name not allowed for nodes.
+  // Reports a folder below `group` that contains a node but whose name is not allowed for nodes.
   [[nodiscard]] Result<void> ReportRefusedName(const Node& group, const ListEntry& folder) const;
-  // Names in the folder of a group that may belong to nodes; reports those that cannot.
+  // The names in the folder of a group that may belong to nodes. Reports folders whose names are
+  // not allowed.
   [[nodiscard]] Result<std::vector<std::string>> NamesOfNodes(const Node& group) const;
-  // The nodes of these names in a folder, requested concurrently.
-  [[nodiscard]] std::vector<Result<NodePtr>> GetSome(const std::string& folder,
-                                                     std::span<const std::string> names,
-                                                     Age max_age, bool listed) const;
-  // Consolidated metadata of the nearest group, from `folder` up, that has some; null if none is
-  // known to, or they cannot be read.
+  // The maximum age of a node that Children() has just returned with `max_age`. In a fast store,
+  // Children() has checked the outline but not the node. In a slow store it has checked the node,
+  // so any cached version is accepted.
+  [[nodiscard]] Age AgeBelow(Age max_age) const {
+    return store_->AnswersFast() ? max_age : kAnyAge;
+  }
+  // The outlines of the nodes with these names in a folder, requested concurrently.
+  [[nodiscard]] std::vector<Result<OutlinePtr>> GetSome(const std::string& folder,
+                                                        std::span<const std::string> names,
+                                                        Age max_age, bool listed) const;
+  // The consolidated metadata of `folder` or of its nearest ancestor that has them. Null if no
+  // cached group has any, or if they cannot be read.
   [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesFor(std::string_view folder,
                                                                         Age max_age) const;
-  // Likewise, if they have the node.
+  // Like ListedNodesFor() for the parent folder of `path`, but null if the metadata lack the node
+  // at `path`.
   [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesWith(const std::string& path,
                                                                          Age max_age) const;
-  // How long the absence of a node at `path` (kNotFound) holds; unknown for other errors.
-  [[nodiscard]] Validity ValidityOfAbsence(const std::string& path, const Error& error) const;
 
-  // Whether to omit a node with everything below it. `node` is an error if it cannot be read;
-  // `path` ends in "/*" if the nodes below it cannot.
+  // Decides whether a walk omits a node and everything below it. `node` is an error if the node
+  // cannot be read. `path` ends in "/*" if the names below the node cannot be listed.
   using LeaveOut = std::function<bool(const std::string& path, const Result<NodePtr>& node)>;
-  // Returns false to end the walk.
+  // Called with each node of a walk. Returns false to end the walk.
   using Visit = std::function<bool(const Node& node)>;
-  // The node at `path`; null if it does not exist, or the view does not show it.
-  [[nodiscard]] Result<NodePtr> ShownNode(const std::string& path, size_t view,
+  // The node at `path`. Null if it does not exist or the view does not show it.
+  [[nodiscard]] Result<NodePtr> ShownNode(const std::string& path, size_t view, Age max_age,
                                           const LeaveOut& leave_out) const;
   // Visits `top` and the nodes below it that the view shows, parents before children, sorted by
-  // name. The validity covers all of them.
+  // name. The validity covers all these nodes.
   [[nodiscard]] Result<Validity> Walk(const NodePtr& top, size_t view, Age max_age,
                                       const LeaveOut& leave_out, const Visit& visit) const;
 
-  // Makes it; returns `known` (may be null) itself if nothing has changed. `text`, unless null, is
-  // set to the bytes of a new document.
+  // Makes the consolidated document; returns `known` (may be null) if nothing has changed. Stores
+  // the bytes of a new document in `text` unless it is null.
   [[nodiscard]] Result<Valid<ConsolidatedCache::Loaded>> MakeConsolidated(
       const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known,
       MadeTexts::Text* text = nullptr) const;
 
-  // Makes it; returns `known` (may be null) itself if nothing has changed.
+  // Makes the file of a node; returns `known` (may be null) if nothing has changed.
   [[nodiscard]] Result<Valid<AssembledCache::Loaded>> MakeAssembled(
       const std::string& path, size_t view, Age max_age, const AssembledPtr& known) const;
 
-  // Scans the elements unless `known` (may be null) already has the result.
+  // Scans the elements of an array. Reuses the scan in `known` (may be null) if the stored chunks
+  // are unchanged.
   [[nodiscard]] Scan ScanFor(const Node& array, size_t view, Age max_age,
                              const AssembledPtr& known) const;
-  // Reports an omission from the file that the view makes from a node.
+  // Reports that the file that the view makes from `node` lacks something.
   void ReportLeftOut(const Node& node, size_t view, std::string_view note) const;
 
-  // The arrays of a group that are in the view's file, or the node itself.
+  // The arrays of a group that belong in the view's file. For an array, just the array.
   [[nodiscard]] Result<Valid<std::vector<NodePtr>>> ArraysOfFile(const NodePtr& node, size_t view,
                                                                  Age max_age) const;
 
-  // Adds coordinates from ancestor groups, nearest first, for the dimensions of `arrays`; sorts all
-  // by name. Returns the validity.
+  // Adds the coordinates of the dimensions of `arrays` from ancestor groups, nearest first, and
+  // sorts all arrays by name. Returns the validity of the result.
   [[nodiscard]] Result<Validity> AddCoordinatesAbove(const NodePtr& group, size_t view, Age max_age,
                                                      std::vector<NodePtr>& arrays) const;
 
@@ -221,31 +270,32 @@ class Hierarchy {
                                                             MadeTexts::Text* text) const;
   [[nodiscard]] Result<Valid<MadeDocument>> PlaceArray(const NodePtr& node, size_t view,
                                                        Age max_age, MadeTexts::Text* text) const;
-  // What a document is made from: adds how long that holds, and its version where it is used.
+  // The sources of a document: their common validity and, once a source is used, its version.
   using Sources = Valid<MadeDocument>;
-  // The value of _CRS that the variable of `grid_mapping` names, or a group above; null if none
-  // does. (What fewer people may read than the array is left out.)
+  // The coordinate system of `array` as a value of _CRS, from the variable that `grid_mapping`
+  // names or from a group above the array. Null if none declares one. Skips nodes that fewer people
+  // may read than the array.
   [[nodiscard]] Result<Json> CrsFromAbove(const Node& array, Age max_age, Sources& sources) const;
   [[nodiscard]] Result<Json> CrsOfGridMapping(const Node& array, Age max_age,
                                               Sources& sources) const;
   [[nodiscard]] Result<Json> CrsOfGroups(const Node& array, Age max_age, Sources& sources) const;
-  // The names of an array's dimensions where it is one size of several in its group, null
-  // otherwise. A name carries its length, unless the group has the coordinate of it.
+  // The dimension names of an array that is one of several resolutions in its group. Null for other
+  // arrays. A name includes the length of the dimension unless the group has a coordinate for it.
   [[nodiscard]] Result<Json> NamesInPyramid(const Node& array, Age max_age, Sources& sources) const;
-  // The node at `path`; null if there is none, or it says nothing: its documents cannot be used.
+  // The node at `path`. Null if it does not exist or its documents cannot be used.
   [[nodiscard]] Result<NodePtr> SourceAt(const std::string& path, Age max_age,
                                          Sources& sources) const;
   [[nodiscard]] bool MayRepeat(const Node& source, const Node& array) const;
 
   [[nodiscard]] Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
-  // Makes it; returns `known` (may be null) itself if nothing has changed.
+  // Finds the dimensions of the root group; returns `known` (may be null) if nothing has changed.
   [[nodiscard]] Result<Valid<DimensionsCache::Loaded>> MakeDimensions(
       size_t view, Age max_age, const RootDimensionsPtr& known) const;
-  // Returns the validity.
+  // Fills `made` with the dimensions of the root group. Returns their validity.
   [[nodiscard]] Result<Validity> FindRootDimensions(size_t view, Age max_age,
                                                     RootDimensions& made) const;
-  // Those of `names` that occur in arrays in or below `groups`. kTooLarge if there are more nodes
-  // than `budget`.
+  // The members of `names` that are dimensions of arrays in or below `groups`. kTooLarge if the
+  // groups have more than `budget` nodes.
   [[nodiscard]] Result<Valid<std::set<std::string>>> NamesBelow(
       const std::vector<std::string>& groups, const std::set<std::string>& names, size_t view,
       Age max_age, size_t budget) const;
@@ -255,8 +305,9 @@ class Hierarchy {
   mutable NodeReports reports_;
   const NodeReader reader_;
   mutable NodeCache nodes_;
-  // The newest snapshot of each path, even if outdated: the next one is derived from it.
+  // The newest snapshot of each path, even if it is outdated. The next snapshot is made from it.
   mutable LruCache<std::string, Node> newest_;
+  mutable OutlineCache outlines_;
   mutable MadeTexts texts_;
   mutable ListedCache listed_;              // by path of the group
   mutable ConsolidatedCache consolidated_;  // by view and path
@@ -265,13 +316,13 @@ class Hierarchy {
   mutable AssembledCache assembled_;  // by view and path
 };
 
-/// Loads values made from many nodes. To revalidate one, it is made again.
+/// A loader for values made from many nodes. It revalidates a value by making it again.
 template <typename Cache>
 class Hierarchy::Remaker final : public Cache::Loader {
  public:
   using ValuePtr = typename Cache::ValuePtr;
   using Loaded = typename Cache::Loaded;
-  /// Returns `known` (or null) if the result would be the same.
+  /// Makes the value; returns `known` (may be null) if the result would be the same.
   using Make = std::function<Result<Valid<Loaded>>(const ValuePtr& known)>;
 
   explicit Remaker(Make make) : make_(std::move(make)) {}

@@ -1,4 +1,4 @@
-// Hierarchy: files that views make from whole arrays and groups, and their names.
+// The part of Hierarchy that makes files from whole arrays and groups, and names them.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -6,32 +6,31 @@
 #include "zarrcore/hierarchy/hierarchy.h"
 #include "zarrcore/hierarchy/source_documents.h"
 #include "zarrcore/local/path_modes.h"
+#include "zarrcore/open/source.h"
 
 namespace zarrfs {
 namespace {
 
-// Approximate overhead of a file, excluding its header, and of each array.
+// Approximate memory of a file without its header, and of each array in it.
 constexpr size_t kBytesOfFile = 1024;
 constexpr size_t kBytesOfPart = 512;
 
 constexpr size_t kLongestName = 255;
 
-constexpr size_t kMaxArrays = 4096;  // if HierarchyOptions::consolidated_max is 0
+constexpr size_t kMaxArrays = 4096;  // used if HierarchyOptions::consolidated_max is 0
 
-// The name of the source without its suffixes.
 std::string NameOfSource(std::string_view source) {
-  while (source.ends_with('/')) source.remove_suffix(1);
-  source = NameOf(source);
-  for (const std::string_view end : {".zip", ".ozx", ".zarr", ".icechunk"}) {
-    if (source.size() > end.size() && source.ends_with(end)) source.remove_suffix(end.size());
-  }
-  return source.empty() ? "root" : std::string(source);
+  std::string name = NameOfStore(source);
+  return name.empty() ? "root" : name;
 }
 
+bool MakesFile(const NodeSource& node, bool is_array, bool is_group, FileOf of) {
+  if (of == FileOf::kArrays) return is_array;
+  // An array at the root has no parent group, so it gets its own file.
+  return of == FileOf::kGroups && (is_group || node.path.empty());
+}
 bool MakesFile(const Node& node, FileOf of) {
-  if (of == FileOf::kArrays) return node.array() != nullptr;
-  // An array at the root has no group.
-  return of == FileOf::kGroups && (node.group() != nullptr || node.path.empty());
+  return MakesFile(node, node.array() != nullptr, node.group() != nullptr, of);
 }
 
 Digest DigestOfFile(const Assembled& made) {
@@ -50,38 +49,38 @@ Digest DigestOfFile(const Assembled& made) {
   return all.Finish();
 }
 
-// Whether the texts have a variable length.
+// True for arrays of variable-length strings.
 bool HasTexts(const Node& node) {
   return node.array() != nullptr && node.array()->data_type.kind == DataKind::kString;
 }
 
-// Whether a one-dimensional array has the coordinates of that dimension.
+// True if `node` is a one-dimensional array with the coordinates of the dimension `name`.
 bool IsCoordinate(const Node& node, const std::string& name, uint64_t length) {
   const ArrayMetadata* const array = node.array();
   if (array == nullptr || array->rank() != 1 || array->shape[0] != length) return false;
-  // An array along another dimension is not a coordinate of this one.
+  // An array with the name of one dimension and the axis of another is not a coordinate.
   return array->dimension_names && array->dimension_names->front() == name;
 }
 
-// Key in the cache of files.
+// The key of a node's file in the cache of files.
 std::string KeyOfFile(const Node& node, size_t view) {
   return fmt::format("{} {}", view, node.path);
 }
 
-// Whether both were made from the same stored objects.
+// True if both files were made from the same stored objects.
 bool HaveSameScans(const Assembled& a, const Assembled& b) {
   return std::ranges::equal(a.scans, b.scans, [](const auto& one, const auto& other) {
     return one.first == other.first && one.second.objects == other.second.objects;
   });
 }
 
-// Makes `info` no more open than the document of `node`.
+// Makes `info` at most as permissive as the document of `node`.
 void Restrict(ObjectInfo& info, const Node& node) {
   ObjectInfo other = node.info;
   other.mode &= node.attributes_mode & ~0111u;
   if (other.version.ctime_ns > info.version.ctime_ns) info.version = other.version;
   const bool has_same_owner = other.uid == info.uid && other.gid == info.gid;
-  // If it has another owner, only the rights of everybody count.
+  // If the owners differ, keeps only the permissions that everybody has.
   info.mode &= has_same_owner || (other.mode & 0444) == 0444 ? other.mode : 0;
 }
 
@@ -90,12 +89,13 @@ void Restrict(ObjectInfo& info, const Node& node) {
 Result<bool> Hierarchy::HasFileOrFolder(const std::string& path, size_t view, bool file,
                                         Age max_age) const {
   const FileOf of = AllViews()[view]->file_of();
-  const auto node = Get(path, max_age);
+  const auto node = GetOutline(path, max_age);
   if (!node && node.error().code == ErrorCode::kNotFound) return false;
   if (!node && node.error().code == ErrorCode::kWouldBlock) return Fail(node);
-  // An unreadable node may be either.
-  if (!node || (*node)->unreadable() != nullptr) return true;
-  return file ? MakesFile(**node, of) : (*node)->group() != nullptr;
+  // A node that cannot be read may be an array or a group, so both are assumed.
+  if (!node || (*node)->is_unreadable) return true;
+  const bool is_group = (*node)->is_group;
+  return file ? MakesFile(**node, (*node)->is_array, is_group, of) : is_group;
 }
 
 Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Age max_age) const {
@@ -105,9 +105,10 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
   std::optional<Result<std::vector<std::string>>> listed;
   const auto has = [&](const std::string& base, bool file) -> Result<bool> {
     const std::string node = file ? base : base + suffix;
-    const auto has_it = HasFileOrFolder(JoinKey(folder, node), view, file, max_age);
+    auto has_it = HasFileOrFolder(JoinKey(folder, node), view, file, max_age);
     if (!has_it || !*has_it || path.empty()) return has_it;
-    // An unreadable node may be either, if it exists, which must be known.
+    // A node that cannot be read may be an array or a group, so a listing must prove that it
+    // exists.
     if (!listed) {
       const auto group = Get(folder, max_age);
       listed = group ? NamesOfNodes(**group) : Result<std::vector<std::string>>(Fail(group));
@@ -122,10 +123,11 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
   if (!has_file) return Fail(has_file);
   if (!*has_folder && !*has_file) return name + suffix;
 
-  // Nodes whose names differ only by `_`: those that can keep their own name do; then the longest
-  // name chooses first, and the root's file last.
+  // Resolves conflicts between nodes whose names differ only by trailing `_`. Nodes whose own name
+  // is free keep it. The others choose a name in order, the longest name first, and the root's file
+  // last.
   std::set<std::string> taken;
-  std::vector<std::string> without;  // those that cannot keep their own
+  std::vector<std::string> without;  // nodes whose files need another name, because theirs is taken
   for (std::string base = name; base.size() + suffix.size() <= kLongestName; base += '_') {
     const auto is_folder = has(base, false);
     if (!is_folder) return Fail(is_folder);
@@ -180,29 +182,34 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
   if (!MakesFile(*node, AllViews()[view]->file_of())) {
     return Fail(ErrorCode::kStale, "{}: no longer an array", node->path);
   }
-  const auto children = Children(*node, max_age);
-  if (!children) return Fail(children);
-  validity &= children->validity;
   const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxArrays;
-  for (const std::string& name : children->value) {
-    const auto child = Get(JoinKey(node->path, name), kAnyAge);
-    if (!child && child.error().code == ErrorCode::kNotFound) continue;
-    if (!child) return Fail(child);
-    // It may be an array: omitting it would claim that it does not exist.
-    if (const Error* const error = (*child)->unreadable()) return tl::unexpected(*error);
-    if ((*child)->array() == nullptr || (*child)->views[view].hidden) continue;
-    if (arrays.size() >= most) {
-      return Fail(ErrorCode::kTooLarge, "{}: no file in {}: more than {} arrays",
-                  node->path.empty() ? "/" : node->path, AllViews()[view]->name(), most);
+  Result<void> added;
+  const auto add = [&](const std::string& /*name*/, const Result<NodePtr>& child) {
+    // A node that cannot be read may be an array. A file without it would claim that the array does
+    // not exist.
+    const Error* const error = child ? (*child)->unreadable() : &child.error();
+    if (error != nullptr) {
+      added = tl::unexpected(*error);
+    } else if ((*child)->array() != nullptr && !(*child)->views[view].hidden) {
+      arrays.push_back(*child);
     }
-    arrays.push_back(*child);
-  }
+    if (arrays.size() > most) {
+      added = Fail(ErrorCode::kTooLarge, "{}: no file in {}: more than {} arrays",
+                   node->path.empty() ? "/" : node->path, AllViews()[view]->name(), most);
+    }
+    return added.has_value();
+  };
+  const auto visited = VisitChildren(
+      *node, max_age, [](const std::vector<std::string>& /*names*/) {}, add);
+  if (!visited) return Fail(visited);
+  if (!added) return Fail(added);
+  validity &= *visited;
   const auto above = AddCoordinatesAbove(node, view, max_age, arrays);
   if (!above) return Fail(above);
   return Valid{std::move(arrays), validity & *above};
 }
 
-// Coordinates that xarray writes once, into the common ancestor of all groups that share them.
+// xarray writes coordinates once, in the nearest common ancestor of the groups that share them.
 Result<Validity> Hierarchy::AddCoordinatesAbove(const NodePtr& group, size_t view, Age max_age,
                                                 std::vector<NodePtr>& arrays) const {
   Validity validity = Moment::Now(*store_).validity();
@@ -284,7 +291,7 @@ void Hierarchy::ReportLeftOut(const Node& node, size_t view, std::string_view no
   const Error error{ErrorCode::kUnsupported,
                     fmt::format("{}: {} {}: {}", node.path.empty() ? "/" : node.path, what,
                                 AllViews()[view]->name(), note)};
-  // A type that the format lacks is not a fault of the store.
+  // A type that the file format lacks is not a fault of the store.
   if (HasTexts(node)) {
     reports_.ReportFault(node, error);
   } else {
@@ -318,7 +325,8 @@ Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
     const Scan& seen = at->second;
     validity &= seen.validity;
     if (seen.range) return Result<ElementRange>(*seen.range);
-    // Texts cannot be shown then; numbers have a type that holds all of them.
+    // Without a scan, strings cannot be shown, but numbers can, because a type exists that holds
+    // all of them.
     if (seen.failure && (HasTexts(array) || seen.failure->code == ErrorCode::kWouldBlock)) {
       failed = seen.failure;
     }

@@ -5,15 +5,15 @@
 namespace zarrfs {
 
 bool PlacedArrays::Note(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  if (paths_.size() >= kMost && !paths_.contains(path)) return false;
+  const MutexLock lock(mutex_);
+  if (paths_.size() >= kMaxPaths && !paths_.contains(path)) return false;
   paths_.insert(path);
   return true;
 }
 
 std::vector<std::string> PlacedArrays::Below(std::string_view folder) const {
   const std::string prefix = folder.empty() ? "" : std::string(folder) + "/";
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::string> below;
   for (auto path = paths_.lower_bound(prefix); path != paths_.end() && path->starts_with(prefix);
        ++path) {
@@ -34,7 +34,7 @@ MadeTexts::Text MadeTexts::Keep(std::string text, MadeDocument& document,
   digest.Add(text);
   document.text_number = DigestHash{}(digest.Finish());
   document.size = text.size();
-  text.shrink_to_fit();  // the cache charges the size
+  text.shrink_to_fit();  // the cache charges the size, not the capacity
   memory.ShrinkTo(text.size());
   struct Kept {
     std::string text;

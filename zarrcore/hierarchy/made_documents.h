@@ -1,12 +1,11 @@
-// Documents made from several nodes: consolidated metadata, and attributes with dimension names
-// that depend on siblings, or with another node's coordinate system. MadeTexts caches their bytes.
+// Documents that are made from several nodes: consolidated metadata, and attributes with dimension
+// names or a coordinate system from other nodes. MadeTexts caches their bytes.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +16,7 @@
 #include "zarrcore/base/digest.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/memory_budget.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
@@ -24,80 +24,86 @@
 
 namespace zarrfs {
 
-/// A document made from several nodes.
+/// A version of a document that is made from several nodes.
 struct MadeDocument {
-  uint64_t text_number = 0;  // of its bytes, in MadeTexts
+  uint64_t text_number = 0;  // the number of its bytes in MadeTexts
   uint64_t size = 0;         // in bytes
-  Version version;           // of its sources: the version that changed last
+  Version version;           // the version of the source that changed last
   bool operator==(const MadeDocument&) const = default;
 };
 
-/// The document of a group and all nodes below it in one view, in its current version.
+/// A consolidated document: the documents of a group and of all nodes below it, in one view.
 struct Consolidated : MadeDocument {
-  // Its sources: the group, and the nodes below that the view shows. Digests, because the nodes
-  // themselves would take too much memory.
+  // Identifies the sources: the group, and the nodes below it that the view shows. Digests take
+  // less memory than the nodes.
   std::vector<Digest> nodes;
-  bool is_too_large = false;       // too many nodes, or bytes: the view omits the document
-  std::vector<std::string> paths;  // of the nodes in it
+  bool is_too_large = false;       // the document has too many nodes or bytes, so the view omits it
+  std::vector<std::string> paths;  // the paths of the nodes in the document
 
   mutable Freshness freshness;
 };
 using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
 
-/// The current names of the dimensions of the arrays in the root group, in one view.
+/// The dimension names of all arrays in the root group, in one view.
 struct RootDimensions {
   std::vector<ArrayDimensions> arrays;  // by name
-  /// Absent if unknown, or made from too many nodes: then every name carries its length.
+  /// The names that arrays share. Absent if they are unknown or come from too many nodes; every
+  /// name then includes its length.
   std::optional<SharedDimensions> names;
-  Version newest;  // of its sources: the version that changed last
+  Version newest;  // the version of the source that changed last
 
-  mutable std::atomic<int64_t> take_ns = 0;  // how long making or revalidating it last took
+  mutable std::atomic<int64_t> take_ns = 0;  // the duration of the last creation or revalidation
   mutable Freshness freshness;
 };
 using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
 
-/// Arrays whose attributes were made with those of other nodes, by path: the kernel may keep the
-/// names of these files until such a node changes. Thread-safe.
+/// The paths of arrays whose attributes were made with attributes of other nodes. The kernel may
+/// keep the names of their files until one of those nodes changes. Thread-safe.
 class PlacedArrays {
  public:
-  /// False if there are too many: the array is not noted.
+  /// Adds an array. False if the table is full and the array was not added.
   [[nodiscard]] bool Note(const std::string& path);
   [[nodiscard]] std::vector<std::string> Below(std::string_view folder) const;
 
  private:
-  static constexpr size_t kMost = 4096;
-  mutable std::mutex mutex_;
-  std::set<std::string, std::less<>> paths_;
+  static constexpr size_t kMaxPaths = 4096;
+  mutable Mutex mutex_;
+  std::set<std::string, std::less<>> paths_ GUARDED_BY(mutex_);
 };
 
-/// Whether somebody who may read `more` may not read `less`. If they have different owners, only
-/// the rights of everybody count.
+/// True if somebody may read `more` but not `less`. If the owners differ, only permissions that
+/// everybody has count.
 [[nodiscard]] bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more);
 
-/// The bytes of documents, which may be evicted at any time. The number of a text is the beginning
-/// of its digest, so it is the same in every process. Thread-safe.
+/// A cache of the bytes of documents. Each document has a number, the first bits of its digest,
+/// which is the same in every process. Thread-safe.
 class MadeTexts {
  public:
   using Text = std::shared_ptr<const std::string>;
 
-  /// Caches the bytes of a document, and sets its text_number and size. Returns the bytes: a text
-  /// too large for the cache lives as long as the caller holds it. `memory`: of the text.
+  MadeTexts() { texts_.KeepLatestLarge(); }
+
+  /// Caches the bytes of a document, and sets its text_number and size. Returns the bytes.
+  /// `memory`: the memory reserved for `text`.
   Text Keep(std::string text, MadeDocument& document, MemoryBudget::Share memory);
 
-  /// The bytes of this number. If they were evicted, `make` makes the document of the node at
-  /// `path` again, and returns its number and bytes; kStale if the number has changed.
+  /// The bytes with number `number`. If they were evicted, `make` must make the document of the
+  /// node at `path` again and return its number and bytes. kStale if the number has changed.
   [[nodiscard]] Result<Text> Get(uint64_t number, std::string_view path,
                                  const std::function<Result<uint64_t>(Text& text)>& make);
 
-  /// Memory is short: evicts texts of `bytes`, or all texts.
+  /// Evicts documents of `bytes` in total, or all documents. Called when memory is short.
   void GiveUp(size_t bytes) { texts_.GiveUp(bytes); }
+  /// Drops a document larger than the whole cache if it was not used since the last call.
+  void Sweep() { texts_.SweepLatestLarge(); }
+
+  static constexpr size_t kBytes = 64u << 20;
 
  private:
-  static constexpr size_t kBytes = 64u << 20;
   LruCache<uint64_t, std::string> texts_{kBytes};  // by number
 };
 
-/// Sets `newest` to the later version.
+/// Sets `newest` to `version` if `version` is later.
 inline void TakeLater(Version& newest, const Version& version) {
   if (version.ctime_ns >= newest.ctime_ns) newest = version;
 }

@@ -1,5 +1,5 @@
-// Node: a group or array of a store, as each view shows it. An immutable snapshot: after a change
-// of one of its documents, the next one is another Node.
+// Node: a group or array of a store, as each view shows it. A Node is an immutable snapshot; after
+// one of its documents changes, a new Node replaces it.
 #pragma once
 
 #include <array>
@@ -26,22 +26,21 @@ inline constexpr std::string_view kZgroup = ".zgroup";
 inline constexpr std::string_view kZattrs = ".zattrs";
 inline constexpr std::string_view kZmetadata = ".zmetadata";
 
-/// One node in one view, or why the view hides it.
+/// A node as one view shows it, or the reason why the view hides it.
 struct NodeView {
   std::vector<Document> documents;
-  /// Names and bytes of the documents, for comparison with later ones after the node has been
-  /// evicted.
+  /// A digest of the names and bytes of the documents, for comparison after the node was evicted.
   Digest documents_digest;
-  /// The name of a group's document that repeats those of all nodes below (Consolidated), which
-  /// replaces the stored document of this name, if any; "" if the group has none.
+  /// For a group, the name of the document that repeats the documents of all nodes below it
+  /// (Consolidated); "" if the view makes none. It replaces a stored document with this name.
   std::string consolidated;
-  std::vector<std::string> notes;  // GroupView::notes
+  std::vector<std::string> notes;  // see GroupView::notes
   std::optional<ArrayView> array;  // without its documents
-  bool has_texts = false;          // ArrayView::has_texts; there is no `array` then
-  std::optional<Error> hidden;     // the reason; everything else is empty then
+  bool has_texts = false;          // see ArrayView::has_texts; `array` is then absent
+  std::optional<Error> hidden;     // why the view hides the node; all other members are then empty
 };
 
-/// A document that was looked up to read a node.
+/// The version of a document that was read, or was found absent, to make a node.
 struct SourceDocument {
   std::string_view name;
   std::optional<Version> version;  // nullopt if it did not exist
@@ -50,43 +49,56 @@ struct SourceDocument {
 /// Properties of the parent that decide how a node is shown.
 struct FromParent {
   bool below_ome = false;         // the parent or an ancestor is an OME group
-  std::vector<std::string> axes;  // AxesIn04() of the node
+  std::vector<std::string> axes;  // see AxesIn04()
   bool operator==(const FromParent&) const = default;
 };
 
-struct Node {
-  MemoryBudget::Share memory;  // of bytes_in_memory, once it is read; destroyed last
-  std::string path;            // key of the folder; "" for the root
-  uint64_t number = 0;         // of the snapshot: increases with each snapshot of a path
-  /// kDamaged, kUnsupported or kTooLarge if its documents cannot be used: then every view hides it.
-  Result<NodeMetadata> metadata = Fail(ErrorCode::kUnsupported, "not read");
-  std::string_view document = kZarrJson;  // makes it a node: kZarrJson, kZarray or kZgroup
-  std::vector<SourceDocument> sources;    // the node is current while these are unchanged
-  size_t bytes_in_memory = 0;             // approximate size of this object
-  bool implicit = false;                  // a group without a document that has nodes below
-  bool is_file = false;                   // not a Zarr node: a file in an OME group, at `path`
-  bool below_ome = false;                 // this group or an ancestor is an OME group
+/// The stored documents and the folder of a node, as they were when the node was read.
+struct NodeSource {
+  std::string path;  // the key of the folder; "" for the root
+  // The document that makes the folder a node: kZarrJson, kZarray or kZgroup.
+  std::string_view document = kZarrJson;
+  // The documents read; while they are unchanged, the node is current.
+  std::vector<SourceDocument> sources;
+  bool implicit = false;   // a group without a document of its own, with nodes below it
+  bool is_file = false;    // not a Zarr node but a file in an OME group; `path` is its key
+  bool below_ome = false;  // this group or an ancestor is an OME group
+  // A later version may be indistinguishable, so revalidation reads the document again.
+  bool racy = false;
   FromParent from_parent;
-  /// Made from consolidated metadata (hierarchy/consolidated_nodes.h): only for listings.
-  bool is_provisional = false;
-  bool racy = false;  // a later version may look the same: revalidation rereads it
-  // Of the document, with the version of the source that changed last; if implicit, of the folder.
+  // Information about the document, with the version of the source that changed last. For an
+  // implicit group, information about its folder.
   ObjectInfo info;
-  uint32_t attributes_mode = 0777;        // of .zattrs; documents that repeat it are no more open
-  ObjectInfo folder_info;                 // of the folder, when the node was read
-  std::array<NodeView, kMaxViews> views;  // by view number
-  std::shared_ptr<ChunkSource> chunks;    // of an array with a supported layout
+  ObjectInfo folder_info;  // the info of the folder when the node was read
+};
+
+struct Node : NodeSource {
+  MemoryBudget::Share memory;  // the memory for bytes_in_memory; destroyed last
+  uint64_t number = 0;  // the number of the snapshot, which increases with each snapshot of a path
+  /// The parsed documents. kDamaged, kUnsupported or kTooLarge if they cannot be used; then every
+  /// view hides the node.
+  Result<NodeMetadata> metadata = Fail(ErrorCode::kUnsupported, "not read");
+  size_t bytes_in_memory = 0;  // the approximate size of this object
+  /// True if the node was made from consolidated metadata, and may be used only for listings; see
+  /// hierarchy/consolidated_nodes.h.
+  bool is_provisional = false;
+  bool has_reports = false;  // something about the node's documents was reported
+  // The mode of .zattrs; documents that repeat it are no more permissive.
+  uint32_t attributes_mode = 0777;
+  std::array<NodeView, kMaxViews> views;  // indexed by view number
+  std::shared_ptr<ChunkSource> chunks;    // set for an array with a supported layout
 
   mutable Freshness freshness;  // set only by the cache that owns the node
 
   [[nodiscard]] bool is_v2() const { return document != kZarrJson; }
-  /// Why its documents cannot be read (damaged, too large). Null if they can, even if no view
-  /// supports their content.
+  /// The reason why the node's documents cannot be read, for example damage. Null if they can be
+  /// read, even if no view supports their content.
   [[nodiscard]] const Error* unreadable() const {
     return !metadata && metadata.error().code != ErrorCode::kUnsupported ? &metadata.error()
                                                                          : nullptr;
   }
-  /// Why no view can show it; null if it is a group, or an array with chunks.
+  /// The reason why no view can show the node. Null for a group, and for an array whose chunks can
+  /// be found.
   [[nodiscard]] const Error* unusable() const {
     if (!metadata) return &metadata.error();
     return array() != nullptr && chunks == nullptr ? &*views[0].hidden : nullptr;
@@ -97,17 +109,18 @@ struct Node {
   [[nodiscard]] const GroupMetadata* group() const {
     return metadata ? std::get_if<GroupMetadata>(&*metadata) : nullptr;
   }
-  /// Whether its consolidated document is made regardless of the number of nodes: a v2 group that
-  /// stores one.
+  /// True for a v2 group with a stored .zmetadata. Its consolidated document is made regardless of
+  /// the number of nodes.
   [[nodiscard]] bool has_zmetadata() const {
     return group() != nullptr && group()->is_stored_as_v2() && group()->stored->has_zmetadata;
   }
 };
 using NodePtr = std::shared_ptr<const Node>;
 
-/// The metadata of an array that determine where its chunks lie and how to decode them, as text:
-/// arrays at one path with equal texts have the same chunks. `without_rows`: excluding the extent
-/// along axis 0, so that appending along it changes neither the text nor the numbers of chunks.
+/// The metadata of an array that determine where its chunks are and how to decode them, as a
+/// string. Arrays with the same path and equal strings have the same chunks. `without_rows`
+/// excludes the length of axis 0, so appending along that axis changes neither the string nor the
+/// numbers of chunks.
 [[nodiscard]] std::string ChunksText(const ArrayMetadata& array, bool without_rows = false);
 
 }  // namespace zarrfs

@@ -14,9 +14,10 @@
 namespace zarrfs {
 namespace {
 
-// Few: each has its share of the memory, and some indexes are as large as a small share.
+// The number of parts of the index cache. It is small, because some indexes are as large as the
+// share of a small part.
 constexpr size_t kIndexCacheParts = 4;
-// From this number of listed files of missing chunks on, copying the view is worth a warning.
+// If a view lists more files for missing chunks than this, a note warns against copying the view.
 constexpr uint64_t kManyFiles = 100'000;
 
 Digest DigestOf(const std::vector<Document>& documents) {
@@ -25,7 +26,7 @@ Digest DigestOf(const std::vector<Document>& documents) {
   return all.Finish();
 }
 
-// Approximate bytes of memory: parsed values take many times the size of their text.
+// Approximate memory of a node, in bytes. Parsed values take many times the size of their JSON.
 size_t SizeInMemory(const Node& node) {
   size_t bytes = 8u << 10;
   const auto add_metadata = [&](const auto& metadata) {
@@ -37,10 +38,10 @@ size_t SizeInMemory(const Node& node) {
   };
   if (node.metadata) std::visit(add_metadata, *node.metadata);
   if (const ArrayMetadata* array = node.array()) {
-    // Codecs and the fill value are also in the layout, the pipeline and each view.
+    // The layout, the pipeline and each view also have copies of the codecs and the fill value.
     bytes += 4 * array->fill_value.size();
     for (const CodecSpec& codec : array->codecs) bytes += 4 * MemoryOf(codec.configuration);
-    // The lengths of shards are also in the layout.
+    // Counts the chunk edges three times, to include their copies in the layout.
     for (const auto& edges : array->chunk_edges) bytes += 3 * edges.size() * sizeof(EdgeRun);
   }
   for (const NodeView& view : node.views) {
@@ -50,7 +51,8 @@ size_t SizeInMemory(const Node& node) {
   return bytes;
 }
 
-// A file in an OME group that is not part of Zarr. Its bytes are read on demand.
+// Makes `node` a file in an OME group that is not part of Zarr. The file's bytes are read on
+// demand.
 void ShowFile(const Store& store, Node& node) {
   node.is_file = true;
   node.info = node.folder_info;
@@ -58,7 +60,7 @@ void ShowFile(const Store& store, Node& node) {
   node.metadata = Fail(ErrorCode::kUnsupported, "{}: not part of Zarr", node.path);
   DigestBuilder content;
   content.Add(node.info.version.Fingerprint());
-  // A file that is being written may have other content in the same version.
+  // A file that is being written may get new contents without a new version.
   if (node.racy) content.Add(node.number);
   const Digest digest = content.Finish();
   for (size_t v = 0; v < AllViews().size(); ++v) {
@@ -72,11 +74,12 @@ void ShowFile(const Store& store, Node& node) {
   node.bytes_in_memory = SizeInMemory(node);
 }
 
-// Memory of each node besides what grows with its documents: small.
+// Metadata up to this size need no separate reservation, because memory for them is reserved for
+// every node.
 constexpr uint64_t kSmallMetadata = 64u << 10;
 
-// Memory for all views of a large document: modified attributes, of which one view keeps some, and
-// the texts, the last of which is still growing.
+// Reserves the memory that all views need for a large document: changed attributes, and the new
+// documents, the last of which is still growing.
 Result<void> TakeMemoryToShow(Node& node) {
   const auto needed = [](const auto& metadata) -> uint64_t {
     if (MemoryOf(metadata.document) <= kSmallMetadata) return 0;
@@ -84,7 +87,7 @@ Result<void> TakeMemoryToShow(Node& node) {
   };
   const uint64_t bytes = std::visit(needed, *node.metadata);
   if (bytes == 0) return {};
-  // Releases the memory of parsing that is no longer needed.
+  // Releases the memory that was needed only for parsing.
   node.memory.ShrinkTo(SizeInMemory(node));
   auto memory = ProcessMemory().Take(bytes, node.memory.bytes());
   if (!memory) {
@@ -125,15 +128,16 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
                                                      FromParent from_parent, const NodePtr& before,
                                                      const Store* listed) const {
   const Store& documents = listed != nullptr ? *listed : *store_;
-  // A separate allocation: weak pointers would keep a joint one alive.
+  // Not make_shared, because weak pointers would keep the memory of the node allocated.
   const std::shared_ptr<Node> node(new Node);
   node->path = path;
   node->is_provisional = listed != nullptr;
-  // If folders are parts of keys, a document proves that its folder exists.
+  // If folders are only prefixes of keys, a document proves that its folder exists.
   const auto implied = store_->FolderOfKeys();
   if (implied) node->metadata = ReadMetadata(documents, *node);
   const bool is_implied =
       implied && (node->metadata || node->metadata.error().code != ErrorCode::kNotFound);
+  if (implied && !is_implied && IsNameOfV2Document(NameOf(path))) return Fail(node->metadata);
   auto folder = is_implied ? Result<ObjectInfo>(*implied) : store_->Stat(path);
   // Sockets, FIFOs and devices are not nodes either.
   if (!folder && (folder.error().code == ErrorCode::kZarrfsMount ||
@@ -143,7 +147,7 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
   if (!folder) return Fail(folder);
   const bool is_file = !folder->is_folder;
   if (is_file && !(from_parent.below_ome && IsFileName(NameOf(path)))) {
-    return Fail(ErrorCode::kNotFound, "{} is no folder", path);
+    return Fail(ErrorCode::kNotFound, "{}: not a folder", path);
   }
   static std::atomic<uint64_t> last_number;
   node->number = ++last_number;
@@ -158,7 +162,8 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
 
   if (!implied) node->metadata = ReadMetadata(documents, *node);
   if (!node->metadata && node->metadata.error().code == ErrorCode::kNotFound) {
-    const auto below = HasNodeBelow(*store_, path);
+    const auto below =
+        IsNameOfV2Document(NameOf(path)) ? Result<bool>(false) : HasNodeBelow(*store_, path);
     if (!below) return Fail(below);
     if (!*below) return Fail(node->metadata);
     node->metadata = GroupMetadata{};
@@ -175,12 +180,12 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
   }
   if (!node->metadata) {
     const Error& reason = node->metadata.error();
-    reports_.ReportFault(*node, {reason.code, fmt::format("not shown: {}", reason.message)});
+    ReportFault(*node, {reason.code, fmt::format("not shown: {}", reason.message)});
     for (NodeView& view : node->views) view.hidden = reason;
   } else {
     for (const std::string& note :
          std::visit([](const auto& one) { return std::span(one.notes); }, *node->metadata)) {
-      reports_.ReportFault(*node, {ErrorCode::kUnsupported, note});
+      ReportFault(*node, {ErrorCode::kUnsupported, note});
     }
     node->array() != nullptr ? ShowArray(*node, before) : ShowGroup(*node);
     for (NodeView& view : node->views) view.documents_digest = DigestOf(view.documents);
@@ -189,6 +194,39 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
   node->bytes_in_memory = SizeInMemory(*node);
   node->memory.ShrinkTo(node->bytes_in_memory);
   return node;
+}
+
+Result<std::shared_ptr<Outline>> NodeReader::ReadOutline(const std::string& path,
+                                                         FromParent from_parent,
+                                                         OutlineKey& key) const {
+  const auto folder = store_->Stat(path);
+  const bool is_other = !folder && (folder.error().code == ErrorCode::kZarrfsMount ||
+                                    folder.error().code == ErrorCode::kUnsupported);
+  if (!folder && !is_other) return Fail(folder);
+  if (is_other || !folder->is_folder) return nullptr;
+  Node node;
+  node.path = path;
+  node.folder_info = *folder;
+  node.below_ome = from_parent.below_ome;
+  node.from_parent = std::move(from_parent);
+  const auto text = ReadZarrJson(*store_, node);
+  if (!text && text.error().code == ErrorCode::kWouldBlock) return Fail(text);
+  if (!text || !*text) return nullptr;
+  key = {node.sources.front().version, KnownKinds::KeyOf(**text, path, node.from_parent)};
+  node.racy = node.racy || IsRacy(*store_, node.info);
+  if (!key.kind) return nullptr;
+  std::shared_ptr<Outline> outline(new Outline);
+  static_cast<NodeSource&>(*outline) = std::move(static_cast<NodeSource&>(node));
+  if (!kinds_.Complete(*key.kind, *outline)) return nullptr;
+  reports_.ReportName(*outline);
+  return outline;
+}
+
+void NodeReader::Remember(const OutlineKey& key, const Node& node) const {
+  const bool is_same = key.kind && !node.racy && !node.sources.empty() &&
+                       node.sources.front().name == kZarrJson &&
+                       node.sources.front().version == key.version;
+  if (is_same) kinds_.Add(*key.kind, node);
 }
 
 void NodeReader::ShowGroup(Node& node) const {
@@ -206,19 +244,19 @@ void NodeReader::ShowGroup(Node& node) const {
     if (options_.consolidated_max > 0 || node.has_zmetadata()) {
       node.views[v].consolidated = AllViews()[v]->ConsolidatedName(*node.group());
     }
-    if (!AllViews()[v]->is_listed()) continue;  // perhaps nobody ever uses it
+    if (!AllViews()[v]->is_listed()) continue;  // an unlisted view may never be used
     for (const std::string& note : node.views[v].notes) {
-      reports_.ReportNote(node, {ErrorCode::kUnsupported,
-                                 fmt::format("{}: {}: {}", node.path.empty() ? "/" : node.path,
-                                             AllViews()[v]->name(), note)});
+      ReportNote(node, {ErrorCode::kUnsupported,
+                        fmt::format("{}: {}: {}", node.path.empty() ? "/" : node.path,
+                                    AllViews()[v]->name(), note)});
     }
   }
 }
 
 void NodeReader::ShowArray(Node& node, const NodePtr& before) const {
   if (const auto found = FindChunks(node, before); !found) {
-    reports_.ReportFault(node, {found.error().code, fmt::format("{}: not shown: {}", node.path,
-                                                                found.error().message)});
+    ReportFault(node, {found.error().code,
+                       fmt::format("{}: not shown: {}", node.path, found.error().message)});
     for (NodeView& view : node.views) view.hidden = found.error();
     return;
   }
@@ -228,7 +266,8 @@ void NodeReader::ShowArray(Node& node, const NodePtr& before) const {
 
 Result<void> NodeReader::FindChunks(Node& node, const NodePtr& before) const {
   const bool has_before = before != nullptr && before->chunks != nullptr;
-  // If the objects that decided a separator are gone, it is undecided again.
+  // If the objects that revealed the separator of chunk keys were deleted, the separator is
+  // undecided again.
   const bool is_named_alike = has_before && (!node.array()->key_encoding.is_undecided ||
                                              !before->chunks->has_decided_naming());
   if (is_named_alike && ChunksText(*before->array()) == ChunksText(*node.array())) {
@@ -262,17 +301,17 @@ void NodeReader::ShowArrayIn(size_t view, Node& node) const {
   shown.documents = std::move(array->documents);
   shown.has_texts = array->has_texts;
   if (AllViews()[view]->is_listed()) ReportNotes(node, AllViews()[view]->name(), *array);
-  // In an array shown as one file, or with one file of all texts, chunks are not files.
+  // If the array is shown as one file, or all its strings are in one file, its chunks are not
+  // files.
   if (AllViews()[view]->file_of() == FileOf::kNothing && !shown.has_texts)
     shown.array = std::move(*array);
 }
 
-void NodeReader::ReportNotes(const Node& node, std::string_view view,
-                             const ArrayView& array) const {
+void NodeReader::ReportNotes(Node& node, std::string_view view, const ArrayView& array) const {
   const uint64_t files = node.chunks->layout().inner_grid.size();
   if (array.fill_chunk != nullptr && files > kManyFiles) {
     const bool can_avoid = options_.fill != FillPolicy::kKeep;
-    reports_.ReportNote(
+    ReportNote(
         node, {ErrorCode::kUnsupported,
                fmt::format("{}: {}: all {} chunks are files, stored or not; a copy makes them "
                            "all{}",
@@ -281,12 +320,11 @@ void NodeReader::ReportNotes(const Node& node, std::string_view view,
                                      : "")});
   }
   for (const std::string& note : array.notes) {
-    reports_.ReportFault(
-        node, {ErrorCode::kUnsupported, fmt::format("{}: {}: {}", node.path, view, note)});
+    ReportFault(node, {ErrorCode::kUnsupported, fmt::format("{}: {}: {}", node.path, view, note)});
   }
 }
 
-void NodeReader::ReportHidden(const Node& node) const {
+void NodeReader::ReportHidden(Node& node) const {
   const ArrayMetadata& metadata = *node.array();
   std::map<std::string, std::vector<std::string_view>> views_by_reason;
   for (size_t v = 0; v < AllViews().size(); ++v) {
@@ -296,8 +334,8 @@ void NodeReader::ReportHidden(const Node& node) const {
   }
   const bool is_shown =
       std::ranges::any_of(node.views, [](const NodeView& view) { return view.array.has_value(); });
-  // A type that a reader lacks is a property of the array. Chunks that nobody can read here, or
-  // only views that need not decode them, are a fault.
+  // A type that one reader does not support is a property of the array. A chunk encoding that
+  // zarrfs itself cannot decode is a fault.
   const bool is_decodable =
       !metadata.grid_only &&
       (metadata.data_type.item_size == 0 || node.chunks->layout().inner_pipeline.has_value());
@@ -306,9 +344,9 @@ void NodeReader::ReportHidden(const Node& node) const {
     const Error not_shown{
         code, fmt::format("{}: not shown in {}: {}", node.path, fmt::join(views, ", "), reason)};
     if (is_shown && is_decodable) {
-      reports_.ReportNote(node, not_shown);
+      ReportNote(node, not_shown);
     } else {
-      reports_.ReportFault(node, not_shown);
+      ReportFault(node, not_shown);
     }
   }
 }

@@ -1,13 +1,15 @@
-// NodeReader: makes a Node from the store's content, as shown by each view.
+// NodeReader: reads a node's documents from the store, and makes the Node with all its views.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "zarrcore/array/chunk_source.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/hierarchy/node.h"
 #include "zarrcore/hierarchy/node_reports.h"
+#include "zarrcore/hierarchy/outline.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/view/view.h"
 
@@ -17,58 +19,85 @@ namespace zarrfs {
 struct HierarchyOptions {
   size_t index_cache_bytes = 64u << 20;
   size_t node_cache_bytes = 32u << 20;  // approximate size of the cached nodes
-  size_t consolidated_max = 4096;       // maximum nodes in a consolidated document; 0: make none
+  // The maximum number of nodes in a consolidated document; 0: make none.
+  size_t consolidated_max = 4096;
   char forced_separator = '\0';
   FillPolicy fill = FillPolicy::kAuto;
-  bool keeps_ome = false;  // shows OME-Zarr metadata in the version of the store
-  CompressorSet compressors = kAllCompressors;  // that readers know
-  NetcdfFormat netcdf = NetcdfFormat::kAuto;    // of the files in nc
-  uint64_t string_scan = uint64_t{16} << 20;  // maximum stored bytes of an array scanned for texts
+  bool keeps_ome = false;  // show OME-Zarr metadata in the version of the store
+  CompressorSet compressors = kAllCompressors;  // the compressors that readers support
+  NetcdfFormat netcdf = NetcdfFormat::kAuto;    // the format of the files in the nc view
+  // The maximum stored size of an array that is scanned for strings.
+  uint64_t string_scan = uint64_t{16} << 20;
   OnSuperseded on_superseded = {};
-  Patience patience = {};  // how long answers of the store about nodes and shards are reused
-  /// Called once for each property of the store that users may want to know but that is not a
-  /// fault, such as a type that a view lacks.
+  Patience patience = {};  // how long the store's answers about nodes and shards are reused
+  /// Called once for each property of the store that is not a fault but that users may want to
+  /// know, such as a type that a view does not support.
   Report on_note = {};
-  /// The mount shows permissions to other users: a consolidated document omits nodes less open than
-  /// its group.
+  /// Whether other users may access the mount. A consolidated document then omits nodes that fewer
+  /// people may read than its group.
   bool is_for_others = false;
 };
 
-/// Every member may be called from any thread.
+/// The version of a node's document, and the digest that KnownKinds uses as its key.
+struct OutlineKey {
+  std::optional<Version> version;
+  std::optional<Digest> kind;
+};
+
+/// Reads nodes. Every member may be called from any thread.
 class NodeReader {
  public:
-  /// `report`: for faults in the chunks of arrays. `options` and `reports` must outlive this
-  /// object.
+  /// `report` is called for faults in the chunks of arrays. `options` and `reports` must outlive
+  /// this object.
   NodeReader(std::shared_ptr<const Store> store, const HierarchyOptions& options, Report report,
              NodeReports& reports);
 
-  /// kNotFound if `path` is neither a node nor a file of an OME group. A node with unusable
-  /// documents exists, but is hidden in every view. Reuses the ChunkSource of `before`, an earlier
-  /// snapshot or null, if the layout is unchanged. `listed`: unless null, answers requests for the
-  /// documents, and the node is provisional.
+  /// Reads the node at `path`; kNotFound if `path` is neither a node nor a file of an OME group. A
+  /// node with unusable documents is returned, but every view hides it. Reuses the ChunkSource of
+  /// `before`, an earlier snapshot or null, if the layout is unchanged. If `listed` is not null,
+  /// the documents are read from `listed` and the node is provisional.
   [[nodiscard]] Result<std::shared_ptr<const Node>> Read(const std::string& path,
                                                          FromParent from_parent,
                                                          const NodePtr& before,
                                                          const Store* listed = nullptr) const;
+
+  /// The outline of a node without parsing its documents, if a similar node was read before and
+  /// nothing was reported about it. If the result is null, call Read(), and then Remember() with
+  /// the value to which `key` was set.
+  [[nodiscard]] Result<std::shared_ptr<Outline>> ReadOutline(const std::string& path,
+                                                             FromParent from_parent,
+                                                             OutlineKey& key) const;
+  void Remember(const OutlineKey& key, const Node& node) const;
 
   [[nodiscard]] IndexCache& index_cache() const { return *index_cache_; }
 
  private:
   void ShowGroup(Node& node) const;
   void ShowArray(Node& node, const NodePtr& before) const;
-  // Sets node.chunks.
+  // Sets the member `chunks` of the node.
   [[nodiscard]] Result<void> FindChunks(Node& node, const NodePtr& before) const;
   void ShowArrayIn(size_t view, Node& node) const;
-  // Reports what listed views omit from the array, and why they do not show it. Unlisted views are
-  // perhaps never used.
-  void ReportNotes(const Node& node, std::string_view view, const ArrayView& array) const;
-  void ReportHidden(const Node& node) const;
+  // Reports parts of the array that listed views omit, or the reason why they hide the array.
+  // Unlisted views are ignored, because they may never be used.
+  void ReportNotes(Node& node, std::string_view view, const ArrayView& array) const;
+  void ReportHidden(Node& node) const;
+  // Reports a problem of the node through NodeReports. Marks the node, so other nodes with the same
+  // metadata are parsed and reported instead of reusing its result.
+  void ReportFault(Node& node, const Error& fault) const {
+    node.has_reports = true;
+    reports_.ReportFault(node, fault);
+  }
+  void ReportNote(Node& node, const Error& note) const {
+    node.has_reports = true;
+    reports_.ReportNote(node, note);
+  }
 
   const std::shared_ptr<const Store> store_;
   const HierarchyOptions& options_;
   const Report report_;
   NodeReports& reports_;
   const std::shared_ptr<IndexCache> index_cache_;
+  mutable KnownKinds kinds_;
 };
 
 }  // namespace zarrfs

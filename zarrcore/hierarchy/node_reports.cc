@@ -6,19 +6,20 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxReported = 1u << 20;  // beyond this, everything is reported again
+// Above this number, the set is cleared and everything is reported again.
+constexpr size_t kMaxReported = 1u << 20;
 
 }  // namespace
 
-bool NodeReports::IsNew(const Node& node, const Error& message) {
+bool NodeReports::IsNew(const NodeSource& node, const Error& message) {
   const size_t hash = std::hash<std::string>()(
       fmt::format("{}\n{}\n{}", node.path, node.info.version.Fingerprint(), message.message));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (reported_.size() >= kMaxReported) reported_.clear();
   return reported_.insert(hash).second;
 }
 
-void NodeReports::ReportName(const Node& node) {
+void NodeReports::ReportName(const NodeSource& node) {
   if (node.path.empty()) return;
   const std::string_view name = NameOf(node.path);
   std::string views;

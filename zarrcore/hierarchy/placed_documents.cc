@@ -1,5 +1,5 @@
-// Hierarchy: attributes of arrays with the coordinate system that another node declares
-// (gdal_crs.h).
+// The part of Hierarchy that finds the coordinate system of an array in other nodes; see
+// gdal_crs.h.
 #include <utility>
 
 #include "zarrcore/hierarchy/hierarchy.h"
@@ -10,12 +10,13 @@
 namespace zarrfs {
 namespace {
 
-// Of a document: its attributes, changed, and as text, while that grows.
+// Peak memory to make the attributes, as a multiple of the document's size: the parsed attributes,
+// the changed attributes, and the growing document.
 constexpr uint64_t kCopiesOfPlaced = 6;
 
 bool HasDimensions(const Node& node) { return node.array() != nullptr && node.array()->rank() > 0; }
 
-// Whether a text of an attribute may be the name of a node in a folder.
+// True if the value of an attribute may be the name of a node in a folder.
 bool MayBeName(const std::string& name) {
   constexpr size_t kLongest = 255;
   return IsNodeName(name) && name.size() <= kLongest &&

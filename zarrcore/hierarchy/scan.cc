@@ -18,14 +18,15 @@ namespace {
 
 constexpr uint64_t kMaxScannedBytes = 1u << 20;
 constexpr uint64_t kMaxScannedChunks = 64;
-constexpr uint64_t kMaxChunks = 4096;  // of texts, and of one-dimensional arrays
-// For one-dimensional arrays, maximum decoded bytes per stored byte that `string_scan` allows.
+constexpr uint64_t kMaxChunks = 4096;  // in an array of strings or with one dimension
+// Maximum decoded size of one-dimensional arrays, as a multiple of the stored size that
+// `string_scan` allows.
 constexpr uint64_t kMaxExpansion = 16;
-// Number of chunks looked up concurrently in a slow store.
+// Number of chunks that are looked up concurrently in a slow store.
 constexpr size_t kLookedForAtOnce = 64;
 constexpr int kMaxScanAttempts = 3;  // for a chunk whose stored object is replaced during the scan
 
-// The stored chunks of an array, without their contents.
+// The stored chunks of an array: a digest of their versions, and their size.
 struct Stored {
   Digest digest;
   Validity validity;
@@ -33,7 +34,7 @@ struct Stored {
   bool has_missing = false;
 };
 
-// `is_fast`: the store answers at once.
+// `is_fast`: the store answers without delay, so chunks are looked up one after the other.
 Result<Stored> FindStored(const Node& array, Age max_age, bool is_fast) {
   const ChunkSource& source = *array.chunks;
   Stored stored;
@@ -54,7 +55,8 @@ Result<Stored> FindStored(const Node& array, Age max_age, bool is_fast) {
     const auto bytes = CheckedAdd(stored.bytes, at->length);
     if (!bytes) return Fail(ErrorCode::kDamaged, "{}: chunks of more than 2^64 bytes", array.path);
     stored.bytes = *bytes;
-    // Other content may look the same.
+    // A version that is still racy does not identify the content, so the digest must be different
+    // each time.
     if (source.IsRacy(*at->shard)) objects.Add(uint64_t{std::random_device{}()});
   }
   stored.digest = objects.Finish();
@@ -74,14 +76,15 @@ Result<TextRange> RangeOfChunk(const ChunkSource& source, const ChunkLocation& a
   return range;
 }
 
-// The default value if the chunk is not stored.
+// The lengths of the strings in a chunk. Returns the default value for a chunk that is not stored.
 Result<TextRange> RangeOfChunk(const ChunkSource& source, InnerIndex chunk) {
   for (int attempt = 1;; ++attempt) {
     const auto found = source.Locate(chunk, attempt == 1 ? kAnyAge : Age{0});
     if (!found) return Fail(found);
     if (!found->location) return TextRange{};
     if (found->location->length > kMaxTextChunk) {
-      return Fail(ErrorCode::kTooLarge, "{}: a chunk of {} bytes of texts, at most {} are decoded",
+      return Fail(ErrorCode::kTooLarge,
+                  "{}: a chunk with {} bytes of strings exceeds the limit of {} for decoding",
                   source.ObjectKey(found->location->outer), found->location->length, kMaxTextChunk);
     }
     auto range = RangeOfChunk(source, *found->location);
@@ -96,9 +99,9 @@ Result<void> LookAtTexts(const Node& array, const Stored& stored, uint64_t strin
   const ChunkSource& source = *array.chunks;
   if (const auto& chain = source.layout().inner_texts; !chain) return Fail(chain);
   if (stored.bytes > string_scan) {
-    scan.why_not = fmt::format(
-        "the length of its strings is unknown: {} bytes, of which string_scan={} are scanned",
-        stored.bytes, string_scan);
+    scan.why_not =
+        fmt::format("the length of its strings is unknown: {} bytes exceed string_scan={}",
+                    stored.bytes, string_scan);
     return {};
   }
   TextRange all{.bytes = 1, .characters = 1};
@@ -109,14 +112,15 @@ Result<void> LookAtTexts(const Node& array, const Stored& stored, uint64_t strin
     all.Add(*range);
   }
   if (all.has_zero) {
-    scan.why_not = "a text has a character 0, which would end it";
+    scan.why_not = "a string contains a NUL character, which would end it";
   } else {
     scan.range = ElementRange{.text_bytes = all.bytes, .text_characters = all.characters};
   }
   return {};
 }
 
-// Whether a one-dimensional array, such as coordinates, is scanned chunk by chunk.
+// True if a one-dimensional array, such as a coordinate, is small enough to be scanned chunk by
+// chunk.
 bool MayLookAtAxis(const Node& array, const Stored& stored, uint64_t string_scan) {
   const ArrayMetadata& metadata = *array.array();
   if (metadata.rank() != 1 || stored.bytes > string_scan) return false;
@@ -129,7 +133,7 @@ Result<void> LookAtAxis(const Node& array, Age max_age, Scan& scan) {
   const ArrayMetadata& metadata = *array.array();
   const size_t item_size = metadata.data_type.item_size;
   const uint64_t of_chunk = std::max<uint64_t>(array.chunks->layout().inner_chunk_shape[0], 1);
-  // Whole chunks: each is decoded once.
+  // Reads whole chunks at a time, so each chunk is decoded once.
   const uint64_t at_once =
       of_chunk * std::max<uint64_t>(kMaxScannedBytes / item_size / of_chunk, 1);
   ChunkReader decoded(kMaxScannedBytes);
@@ -143,7 +147,7 @@ Result<void> LookAtAxis(const Node& array, Age max_age, Scan& scan) {
     if (const auto read = reader.Read(first, bytes); !read) return Fail(read);
     const auto range = RangeOf(bytes, metadata.data_type);
     if (!range) {
-      scan.why_not = "nothing is known of such elements";
+      scan.why_not = "elements of this type cannot be scanned";
       return {};
     }
     all.fits_int32 = range->fits_int32;
@@ -181,7 +185,8 @@ Scan ScanElements(const Store& store, const Node& array, Age max_age, uint64_t s
   const uint64_t most = is_text || is_axis ? kMaxChunks : kMaxScannedChunks;
   if (chunks > most) {
     scan.why_not = fmt::format(
-        "the length of its strings is unknown: {} chunks, of which {} are scanned", chunks, most);
+        "the length of its strings is unknown: {} chunks exceed the limit of {} for scanning",
+        chunks, most);
     return scan;
   }
   const auto stored = FindStored(array, max_age, store.AnswersFast() || !MayWait());
@@ -206,7 +211,7 @@ Scan ScanElements(const Store& store, const Node& array, Age max_age, uint64_t s
   const auto looked = look();
   if (!looked) {
     scan.failure = looked.error();
-    scan.objects = {};  // the next scan may succeed
+    scan.objects = {};  // forgets the objects, so the next scan reads them again
   }
   return scan;
 }

@@ -15,19 +15,20 @@ namespace zarrfs {
 
 /// The result of a scan.
 struct Scan {
-  Digest objects;  // changes when the stored chunks may have changed
+  Digest objects;  // changes if the stored chunks may have changed
   std::optional<ElementRange> range;
-  /// If no range was found although everything could be read, the reason: too many elements, or
-  /// some that do not fit items of one size.
+  /// The reason why the scan gave no range although all elements could be read: the array has too
+  /// many elements, or some of them do not fit into items of one size.
   std::string why_not;
-  std::optional<Error> failure;  // otherwise the read error
-  Validity validity;             // of `objects`
+  std::optional<Error> failure;  // the error if elements could not be read
+  Validity validity;             // the validity of `objects`
 };
 
-/// Scans texts of variable length in up to 4,096 chunks with up to `string_scan` stored bytes, and
-/// one-dimensional arrays of numbers likewise, up to 16 times as many decoded bytes; other elements
-/// in up to 64 chunks of up to 1 MiB in total. `known`: the previous result, or null; reused if the
-/// stored objects are the same. Chunks are those of the store at most `max_age` ago.
+/// Scans all elements of an array. Limits: for variable-length strings, 4,096 chunks with
+/// `string_scan` stored bytes; for one-dimensional arrays of numbers, in addition 16 times as many
+/// decoded bytes; for all other arrays, 64 chunks with 1 MiB in total. Returns the result of
+/// `known` (may be null) if the stored objects are unchanged. Their versions are at most `max_age`
+/// old.
 [[nodiscard]] Scan ScanElements(const Store& store, const Node& array, Age max_age,
                                 uint64_t string_scan, const Scan* known);
 

@@ -1,4 +1,5 @@
-// Hierarchy: documents that depend on a node's siblings (shared_dimensions.h).
+// The part of Hierarchy that makes documents that depend on a node's siblings; see
+// shared_dimensions.h.
 #include <algorithm>
 #include <utility>
 
@@ -9,16 +10,18 @@
 namespace zarrfs {
 namespace {
 
-// Copies of a document in memory: its attributes, renamed, as text, and while that grows.
+// Peak memory to make the attributes, as a multiple of the document's size: the parsed attributes,
+// the renamed attributes, and the growing document.
 constexpr uint64_t kCopiesOfAttributes = 6;
 
-constexpr size_t kMaxNodes = 4096;  // if HierarchyOptions::consolidated_max is 0
+constexpr size_t kMaxNodes = 4096;  // used if HierarchyOptions::consolidated_max is 0
 
-// Scanning all siblings takes at most one in kMinPause of the time, if repeated this often.
-constexpr int64_t kMinPause = 10;  // multiple of the scan's duration
+// After a scan of all siblings, the next scan must wait kMinPause times the duration of the last
+// one, but at most kLongestPauseNs.
+constexpr int64_t kMinPause = 10;  // a multiple of the scan's duration
 constexpr int64_t kLongestPauseNs = 60'000'000'000;
 
-// Whether the array's dimension names depend on its siblings.
+// True if the array's dimension names depend on its siblings.
 bool DependOnOthers(const ArrayDimensions& array, const SharedDimensions& shared) {
   for (size_t d = 0; d < array.shape.size(); ++d) {
     const std::string& name = array.names[d];
@@ -32,7 +35,7 @@ bool DependOnOthers(const ArrayDimensions& array, const SharedDimensions& shared
   return false;
 }
 
-// No reader of this mount may read it.
+// True for a node that no reader of this mount may read. Such a node is omitted.
 bool IsDenied(const std::string& /*path*/, const Result<NodePtr>& node) {
   return !node && node.error().code == ErrorCode::kPermissionDenied;
 }
@@ -86,9 +89,10 @@ Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
   Validity validity = children->validity;
   std::vector<std::string> groups;
   for (const std::string& name : names) {
-    auto child = ShownNode(name, view, IsDenied);
+    auto child = ShownNode(name, view, max_age, IsDenied);
     if (!child) return Fail(child);
     if (*child == nullptr) continue;
+    validity &= (*child)->freshness.validity();
     const auto& array = (*child)->views[view].array;
     if (!array) {
       groups.push_back(name);
@@ -173,7 +177,7 @@ Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size
       of_root = std::move(*found);
       if (!of_root->names) break;
       names = NamesOf(dimensions, *of_root->names);
-      if (names) break;  // otherwise the array is newer than what is known of its siblings
+      if (names) break;  // otherwise, the array is newer than the known siblings
     }
     made.validity &= of_root->freshness.validity();
     if (!names || DependOnOthers(dimensions, *of_root->names)) {

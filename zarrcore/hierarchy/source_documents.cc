@@ -8,6 +8,7 @@
 
 #include "zarrcore/array/stored_objects.h"
 #include "zarrcore/base/memory_budget.h"
+#include "zarrcore/metadata/consolidated_member.h"
 #include "zarrcore/metadata/v2_metadata.h"
 
 namespace zarrfs {
@@ -18,8 +19,8 @@ constexpr int kMaxImplicitFolders = 4096;
 
 using Text = std::optional<std::string>;  // nullopt if the document does not exist
 
-// Keeps the documents that a view may pass through: not those of sharded arrays, nor consolidated
-// ones.
+// Keeps the documents that a view may pass through unchanged. Documents of sharded arrays and
+// documents with consolidated metadata are always rewritten, so they are not kept.
 void Keep(StoredDocuments documents, NodeMetadata& metadata) {
   const auto* group = std::get_if<GroupMetadata>(&metadata);
   if (group != nullptr && group->consolidated_metadata != Json::value_t::null) {
@@ -32,7 +33,7 @@ void Keep(StoredDocuments documents, NodeMetadata& metadata) {
   std::visit([&](auto& node) { node.stored = std::move(stored); }, metadata);
 }
 
-// Finds the separator of an array's chunk keys in `folder`, if its .zarray does not state it.
+// Finds the separator of an array's chunk keys in `folder` if the .zarray does not state it.
 Result<void> DecideSeparator(const Store& store, const std::string& folder, ArrayMetadata& array) {
   ChunkKeyEncoding& encoding = array.key_encoding;
   encoding.is_undecided = true;
@@ -47,9 +48,11 @@ Result<void> DecideSeparator(const Store& store, const std::string& folder, Arra
     if (found) naming.Decide(form);
     if (found) break;
     if (IsTemporary(found.error().code)) return Fail(found);
-    if (found.error().code != ErrorCode::kNotFound) break;  // reading it returns this error
+    // Reading the chunk returns the same error.
+    if (found.error().code != ErrorCode::kNotFound) break;
   }
-  // In slow stores a listing costs many requests, so chunks are looked up by both keys.
+  // In a slow store a listing needs many requests. There, chunks are looked up with both separators
+  // instead.
   if (!naming.is_decided() && store.AnswersFast()) {
     const auto listed = DecideByListing(store, folder, *grid, naming);
     if (!listed && IsTemporary(listed.error().code)) return Fail(listed);
@@ -61,7 +64,7 @@ Result<void> DecideSeparator(const Store& store, const std::string& folder, Arra
   return {};
 }
 
-// Reserves memory for a node and its sources, in addition to what it already has.
+// Reserves memory for a node and its sources, in addition to the node's current share.
 Result<void> TakeMemory(Node& node, std::string_view name, uint64_t bytes) {
   auto memory = ProcessMemory().Take(bytes, node.memory.bytes());
   if (!memory) {
@@ -71,11 +74,11 @@ Result<void> TakeMemory(Node& node, std::string_view name, uint64_t bytes) {
   return {};
 }
 
-// Memory of every node while it is read, unless its documents are large.
+// Memory of a node while it is read, unless its documents are large.
 constexpr uint64_t kMemoryOfSmallNode = 256u << 10;
 constexpr uint64_t kSmallDocument = 4u << 10;
 
-// Reserves memory to parse a document whose bytes the node keeps as well.
+// Reserves memory to parse a document and to keep its bytes.
 Result<void> TakeMemoryToParse(Node& node, std::string_view name, std::string_view text) {
   if (text.size() <= kSmallDocument) return {};
   return TakeMemory(node, name, MemoryToParse(text) + text.size());
@@ -96,9 +99,11 @@ Result<Text> ReadSource(const Store& store, Node& node, std::string_view name) {
     node.info.may_change_elsewhere = elsewhere;
     node.racy = node.racy || IsRacy(store, info);
   };
-  auto whole = ReadWhole(store, key, kMaxMetadataBytes,
+  const bool may_have_nodes = name == kZarrJson;
+  auto whole = ReadWhole(store, key, may_have_nodes ? kMaxConsolidatedBytes : kMaxMetadataBytes,
                          [&](uint64_t size) { return TakeMemory(node, name, size); });
   if (whole) {
+    if (may_have_nodes) EraseConsolidated(whole->bytes);
     if (auto taken = TakeMemoryToParse(node, name, whole->bytes); !taken) whole = Fail(taken);
   }
   if (whole) {
@@ -107,19 +112,20 @@ Result<Text> ReadSource(const Store& store, Node& node, std::string_view name) {
   }
   if (whole.error().code == ErrorCode::kNotFound) return std::nullopt;
   if (IsVerdict(whole.error().code)) {
-    // Perhaps of a later version than the rejected one: it is checked again each time.
+    // The version may be later than the rejected bytes, so the node is racy and is checked each
+    // time.
     if (const auto info = store.Stat(key)) add(*info);
     node.racy = true;
     if (name != kZattrs) node.document = name;
   }
-  // A FIFO in its place: an array may exist here, so it must not look absent.
+  // The document is a FIFO. The node must not look absent, because an array may exist here.
   if (whole.error().code == ErrorCode::kUnsupported) {
     return Fail(ErrorCode::kDamaged, "{}", whole.error().message);
   }
   return Fail(whole);
 }
 
-// Whether the document exists, regardless of its content.
+// True if the document exists, regardless of its content.
 Result<bool> HasSource(const Store& store, Node& node, std::string_view name) {
   SourceDocument& source = node.sources.emplace_back(SourceDocument{name, std::nullopt});
   const auto info = store.Stat(JoinKey(node.path, name));
@@ -131,10 +137,10 @@ Result<bool> HasSource(const Store& store, Node& node, std::string_view name) {
   return true;
 }
 
-// The documents of a v2 node.
+// The contents of a v2 node's documents.
 struct V2Texts {
   std::string key;
-  std::string text;  // of .zarray or .zgroup
+  std::string text;  // the contents of .zarray or .zgroup
   std::string attributes_key;
   Result<Text> attributes;
 
@@ -155,7 +161,7 @@ struct V2Texts {
 Result<NodeMetadata> ReadZgroup(const Store& store, Node& node, const V2Texts& texts) {
   auto group = ParseZgroup(texts.document(), texts.zattrs());
   if (!group) return Fail(group);
-  // Their content, or excessive size, hides no group.
+  // A group is shown even if its attributes are damaged or too large.
   if (!texts.attributes) {
     group->notes.push_back(
         fmt::format("{}; the attributes are left out", texts.attributes.error().message));
@@ -164,15 +170,16 @@ Result<NodeMetadata> ReadZgroup(const Store& store, Node& node, const V2Texts& t
   if (!has_zmetadata) return Fail(has_zmetadata);
   StoredDocuments stored = texts.stored();
   stored.has_zmetadata = *has_zmetadata;
-  // Two steps: converting a whole expected leaks in libexpected 1.0.
+  // Moves the value in two steps, because converting a whole `expected` leaks memory in libexpected
+  // 1.0.
   NodeMetadata metadata(std::in_place_type<GroupMetadata>, std::move(*group));
   Keep(std::move(stored), metadata);
   return metadata;
 }
 
 Result<NodeMetadata> ReadZarray(const Store& store, const Node& node, const V2Texts& texts) {
-  // Without its attributes an array may be read with other values (scale_factor). Perhaps they are
-  // half written at this moment.
+  // An array needs its attributes, because without scale_factor readers would get other values. A
+  // writer may be writing the file now.
   if (!texts.attributes) return Fail(texts.attributes);
   if (const auto zattrs = texts.zattrs()) {
     if (auto json = ParseJson(zattrs->text, zattrs->key); !json) return Fail(json);
@@ -183,7 +190,8 @@ Result<NodeMetadata> ReadZarray(const Store& store, const Node& node, const V2Te
     if (!grid) return Fail(array);
     array = std::move(grid);
   }
-  // Old writers of nested chunks (zarr-python's NestedDirectoryStore) omit it.
+  // Old writers of nested chunks, such as zarr-python's NestedDirectoryStore, omit
+  // dimension_separator.
   if (array->rank() > 1 && texts.text.find("\"dimension_separator\"") == std::string::npos) {
     const auto asked = DecideSeparator(store, node.path, *array);
     if (!asked) return Fail(asked);
@@ -205,7 +213,7 @@ Result<bool> FindNode(const Store& store, const std::string& folder, int depth, 
     if (!entry.is_folder && IsNodeDocument(entry.name) && depth > 0) return true;
   }
   if (depth == kMaxImplicitDepth) return false;
-  Result<bool> none = false;  // or the error of an unreadable folder
+  Result<bool> none = false;  // false, or the error of an unreadable folder
   for (const ListEntry& entry : *entries) {
     if (!entry.is_folder || entry.is_refused || !IsNodeName(entry.name)) continue;
     if (--budget < 0) break;
@@ -219,8 +227,7 @@ Result<bool> FindNode(const Store& store, const std::string& folder, int depth, 
 }  // namespace
 
 Result<NodeMetadata> ReadMetadata(const Store& store, Node& node) {
-  if (auto taken = TakeMemory(node, kZarrJson, kMemoryOfSmallNode); !taken) return Fail(taken);
-  const auto zarr_json = ReadSource(store, node, kZarrJson);
+  const auto zarr_json = ReadZarrJson(store, node);
   if (!zarr_json) return Fail(zarr_json);
   if (*zarr_json) {
     auto metadata = ParseZarrJson(**zarr_json, JoinKey(node.path, kZarrJson));
@@ -231,6 +238,7 @@ Result<NodeMetadata> ReadMetadata(const Store& store, Node& node) {
     return metadata;
   }
   for (const std::string_view name : {kZarray, kZgroup}) {
+    if (IsNameOfV2Document(NameOf(node.path))) break;
     auto text = ReadSource(store, node, name);
     if (!text) return Fail(text);
     if (!*text) continue;
@@ -245,7 +253,12 @@ Result<NodeMetadata> ReadMetadata(const Store& store, Node& node) {
               node.path);
 }
 
-Result<bool> IsCurrent(const Store& store, const Node& node) {
+Result<std::optional<std::string>> ReadZarrJson(const Store& store, Node& node) {
+  if (auto taken = TakeMemory(node, kZarrJson, kMemoryOfSmallNode); !taken) return Fail(taken);
+  return ReadSource(store, node, kZarrJson);
+}
+
+Result<bool> IsCurrent(const Store& store, const NodeSource& node) {
   if (node.implicit || node.is_file) {
     const auto info = store.Stat(node.path);
     if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
@@ -264,6 +277,10 @@ Result<bool> IsCurrent(const Store& store, const Node& node) {
 bool IsNodeName(std::string_view name) {
   return !name.empty() && name.find_first_not_of('.') != std::string_view::npos &&
          name != kZarrJson;
+}
+
+bool IsNameOfV2Document(std::string_view name) {
+  return name == kZarray || name == kZgroup || name == kZattrs || name == kZmetadata;
 }
 
 bool IsNodeNameBelow(const Node& group, std::string_view name) {

@@ -1,8 +1,9 @@
-// Which folders of the store are nodes: by their name, and by a document in them: a zarr.json, else
-// a .zarray (a Zarr v2 array) or a .zgroup (a v2 group), whose attributes are in .zattrs. A folder
-// without a document is a group if there is a node below it.
+// Reads the documents that make a folder of the store a node: a zarr.json; otherwise a .zarray (a
+// v2 array) or a .zgroup (a v2 group), with its attributes in .zattrs. A folder without a document
+// is a group if a node exists below it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,36 +15,45 @@
 namespace zarrfs {
 
 /// Reads the documents of the folder `node.path`. Sets the members of Node that describe the
-/// documents (`document`, `sources`, `info`, `attributes_mode`, `racy`). kNotFound if no document
-/// in the folder makes it a node. See IsVerdict() for other errors.
+/// documents: `document`, `sources`, `info`, `attributes_mode` and `racy`. kNotFound if no document
+/// in the folder makes it a node. For the meaning of other errors see IsVerdict().
 [[nodiscard]] Result<NodeMetadata> ReadMetadata(const Store& store, Node& node);
 
-/// Whether the documents of the node are unchanged in the store.
-[[nodiscard]] Result<bool> IsCurrent(const Store& store, const Node& node);
+/// True if the node's documents are unchanged in the store.
+[[nodiscard]] Result<bool> IsCurrent(const Store& store, const NodeSource& node);
 
-/// Whether an error is a fact about a document, not about reading it.
+/// Reads the zarr.json of the folder `node.path` without parsing it, and sets the same members of
+/// Node as ReadMetadata(). nullopt if the file does not exist.
+[[nodiscard]] Result<std::optional<std::string>> ReadZarrJson(const Store& store, Node& node);
+
+/// True if an error is about the content of a document, and not about a failure to read it.
 [[nodiscard]] inline bool IsVerdict(ErrorCode code) {
   return code == ErrorCode::kDamaged || code == ErrorCode::kUnsupported ||
          code == ErrorCode::kTooLarge;
 }
 
-/// Whether a folder of this name may be a node: core specification, "Node names". Names that begin
-/// with "__" are reserved, but written nevertheless (by xarray, by AnnData): every reader treats
-/// them as nodes.
+/// True if a folder of this name may be a node: core specification, "Node names". The specification
+/// reserves names that begin with "__", but xarray and AnnData write such names, and all readers
+/// treat them as nodes.
 [[nodiscard]] bool IsNodeName(std::string_view name);
-/// Likewise below `group`: a v2 group reserves names for itself.
+/// True for the names of Zarr v2's documents, which readers look up in any group. A folder of such
+/// a name is a node only if it has a zarr.json.
+[[nodiscard]] bool IsNameOfV2Document(std::string_view name);
+/// True if a folder of this name may be a node below `group`. A v2 group reserves names that begin
+/// with ".z".
 [[nodiscard]] bool IsNodeNameBelow(const Node& group, std::string_view name);
 
-/// Likewise below an array, whose chunks have names of their own, in the store and in views. Such
-/// nodes are found by path, but not listed.
+/// True if a folder of this name may be a node below an array. Names of chunks in the store or in a
+/// view are excluded. Such nodes are found by path, but not listed.
 [[nodiscard]] bool IsNodeNameBelowArray(std::string_view name);
 
-/// Whether a file of this name may be shown next to the nodes of an OME group.
+/// True if a file with this name may be shown in the folder of an OME group.
 [[nodiscard]] bool IsFileName(std::string_view name);
 
-/// Whether a folder without a document of its own is a group, because a folder below it has one.
-/// Searches at most some thousands of folders: false if none was found among them. An error if none
-/// was found and one could not be read. `or_in`: the folder's own document counts, too.
+/// True if a folder without a document is a group because a folder below it has a document.
+/// Searches at most some thousand folders, and returns false if none of them has a document. Fails
+/// if none was found and a folder could not be read. `or_in`: also accepts a document in the folder
+/// itself.
 [[nodiscard]] Result<bool> HasNodeBelow(const Store& store, const std::string& folder,
                                         bool or_in = false);
 

@@ -17,7 +17,7 @@ IcechunkChunkFinder::IcechunkChunkFinder(std::shared_ptr<const Store> container)
 }
 
 size_t IcechunkChunkFinder::HashOfId::operator()(const IcechunkId& id) const {
-  size_t hash = 0;  // ids are random
+  size_t hash = 0;  // the id itself serves as the hash, because ids are random
   std::memcpy(&hash, id.data(), sizeof hash);
   return hash;
 }
@@ -42,7 +42,7 @@ Result<IcechunkChunkFinder::ManifestPtr> IcechunkChunkFinder::Manifest(const Ice
 Result<IcechunkManifest::Rows> IcechunkChunkFinder::RowsOf(const IcechunkManifest& manifest,
                                                            const IcechunkNode& node) {
   IcechunkManifest::Rows rows = manifest.Find(node.id);
-  // (Old writers give the one chunk of an array without dimensions a coordinate, 0.)
+  // Old writers give the only chunk of an array without dimensions the coordinate 0.
   const bool is_scalar = node.rank == 0 && rows.count == 1 && rows.axes == 1;
   if (is_scalar && rows.At(0)[0] == 0) {
     rows.axes = 0;
@@ -70,6 +70,22 @@ Result<std::optional<IcechunkChunkFinder::Found>> IcechunkChunkFinder::FindFirst
   return std::nullopt;
 }
 
+Result<size_t> IcechunkChunkFinder::Visit(const IcechunkNode& node, size_t most,
+                                          const VisitReference& visit) {
+  size_t visited = 0;
+  for (const IcechunkBox& box : node.boxes) {
+    if (visited == most) break;
+    const auto manifest = Manifest(box.manifest);
+    if (!manifest) return Fail(manifest);
+    const auto rows = RowsOf(**manifest, node);
+    if (!rows) return Fail(rows);
+    for (size_t row = 0; row < rows->count && visited < most; ++row, ++visited) {
+      visit(**manifest, (*manifest)->At(rows->first + row));
+    }
+  }
+  return visited;
+}
+
 std::optional<std::vector<std::vector<uint32_t>>> IcechunkChunkFinder::Differences(
     const IcechunkNode& before, const IcechunkNode& next, size_t most) {
   std::vector<std::vector<uint32_t>> differ;
@@ -78,9 +94,10 @@ std::optional<std::vector<std::vector<uint32_t>>> IcechunkChunkFinder::Differenc
                                [&](const IcechunkBox& box) { return box.manifest == manifest; });
   };
   const auto is_same = [](const std::optional<Found>& a, const std::optional<Found>& b) {
-    return a && b && a->reference == b->reference;
+    // Compressed addresses can only be compared if they have the same dictionary.
+    return a && b && a->reference == b->reference && !a->reference.is_compressed;
   };
-  // (Manifests of `next` first: those are read to be used.)
+  // Manifests of `next` come first, because they will be used.
   for (const auto& [node, other] : {std::pair(&next, &before), std::pair(&before, &next)}) {
     for (const IcechunkBox& box : node->boxes) {
       if (has(*other, box.manifest)) continue;
@@ -98,7 +115,7 @@ std::optional<std::vector<std::vector<uint32_t>>> IcechunkChunkFinder::Differenc
       }
     }
   }
-  std::ranges::sort(differ);  // (what is in a manifest of both comes twice)
+  std::ranges::sort(differ);  // an entry that is in manifests of both commits occurs twice
   differ.erase(std::unique(differ.begin(), differ.end()), differ.end());
   return differ;
 }
@@ -127,7 +144,7 @@ Result<IcechunkChunkFinder::Coordinates> IcechunkChunkFinder::Next(
       found.values.push_back(value);
       if (value == UINT32_MAX) break;
       after.back() = value + 1;
-      // (Mostly the next row, where this is the last dimension.)
+      // This is mostly the next row, if this is the last dimension.
       ++row;
       if (rows->BeginsWith(row, prefix) && rows->At(row)[prefix.size()] == value) {
         row = rows->LowerBound(after);

@@ -1,8 +1,9 @@
-// Finds the references of chunks: from an array's boxes to the manifests that they name, which are
-// read when they are needed and kept packed.
+// Finds the references of chunks: in the boxes of an array, and in the manifests that the boxes
+// name. Manifests are read on demand and kept packed.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,27 +19,27 @@
 
 namespace zarrfs {
 
-/// Thread-safe.
+/// Finds references. Thread-safe.
 class IcechunkChunkFinder {
  public:
   explicit IcechunkChunkFinder(std::shared_ptr<const Store> container);
 
   struct Found {
     std::shared_ptr<const IcechunkManifest> manifest;
-    IcechunkReference reference;  // points into it
+    IcechunkReference reference;  // its strings point into `manifest`
   };
-  /// The reference of the chunk at `coordinates`, as many as `node` has dimensions; nullopt if no
-  /// manifest names it. kIo if a manifest is missing, otherwise fails like
+  /// The reference of the chunk at `coordinates`, which must be as many as `node` has dimensions;
+  /// nullopt if no manifest contains it. kIo if a manifest is missing; otherwise fails like
   /// IcechunkManifest::Parse().
   [[nodiscard]] Result<std::optional<Found>> Find(const IcechunkNode& node,
                                                   std::span<const uint32_t> coordinates) {
     return FindFirst(node, coordinates);
   }
 
-  /// Whether there is a chunk whose coordinates begin with `prefix`.
+  /// Whether a chunk exists whose coordinates begin with `prefix`.
   [[nodiscard]] Result<bool> HasAny(const IcechunkNode& node, std::span<const uint32_t> prefix);
 
-  /// Which coordinates follow `prefix`, sorted.
+  /// The sorted values of the next coordinate of the chunks whose coordinates begin with `prefix`.
   struct Coordinates {
     MemoryBudget::Share memory;
     std::vector<uint32_t> values;
@@ -46,13 +47,20 @@ class IcechunkChunkFinder {
   [[nodiscard]] Result<Coordinates> Next(const IcechunkNode& node,
                                          std::span<const uint32_t> prefix);
 
-  /// Coordinates of chunks whose references differ between two commits of an array, in manifests
-  /// that one of the two does not have. nullopt if these have more than `most` references, or
-  /// cannot be read.
+  /// Calls `visit` with the references of the array, at most `most`. Returns the number of
+  /// references.
+  using VisitReference = std::function<void(const IcechunkManifest&, const IcechunkReference&)>;
+  [[nodiscard]] Result<size_t> Visit(const IcechunkNode& node, size_t most,
+                                     const VisitReference& visit);
+
+  /// The coordinates of chunks whose references differ between two commits of an array, in
+  /// manifests that only one of the commits has. nullopt if these have more than `most` references,
+  /// or cannot be read.
   [[nodiscard]] std::optional<std::vector<std::vector<uint32_t>>> Differences(
       const IcechunkNode& before, const IcechunkNode& next, size_t most);
 
-  /// Call every minute or so: releases the latest large manifest if it was not used since.
+  /// Evicts the latest large manifest if it was not used since the last call. Call about once a
+  /// minute.
   void Sweep() { manifests_.SweepLatestLarge(); }
 
  private:
@@ -62,10 +70,10 @@ class IcechunkChunkFinder {
   using ManifestPtr = std::shared_ptr<const IcechunkManifest>;
 
   [[nodiscard]] Result<ManifestPtr> Manifest(const IcechunkId& id);
-  // A chunk whose coordinates begin with `prefix`.
+  // Finds any chunk whose coordinates begin with `prefix`.
   [[nodiscard]] Result<std::optional<Found>> FindFirst(const IcechunkNode& node,
                                                        std::span<const uint32_t> prefix);
-  // The rows of `node` in a manifest; kDamaged if they are of another rank.
+  // The rows of `node` in a manifest; kDamaged if they have another number of dimensions.
   [[nodiscard]] static Result<IcechunkManifest::Rows> RowsOf(const IcechunkManifest& manifest,
                                                              const IcechunkNode& node);
 

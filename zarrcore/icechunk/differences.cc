@@ -8,8 +8,8 @@
 namespace zarrfs {
 namespace {
 
-// References that are compared, in all: a fraction of a second.
-constexpr size_t kMostReferences = 200'000;
+// The maximum number of references that are compared in total, which takes a fraction of a second.
+constexpr size_t kMaxReferences = 200'000;
 
 bool IsSameNode(const IcechunkNode* a, const IcechunkNode* b) {
   if (a == nullptr || b == nullptr) return a == b;
@@ -34,8 +34,8 @@ Changes FindIcechunkChanges(IcechunkChunkFinder& finder, const IcechunkSnapshot&
     const IcechunkNode* const old = before.Find(node->path);
     if (!node->is_array || old == nullptr || old->id != node->id || old->rank != node->rank)
       continue;
-    const auto differ = finder.Differences(*old, *node, kMostReferences);
-    is_same = is_same && differ && changes.keys.size() + differ->size() <= kMostReferences;
+    const auto differ = finder.Differences(*old, *node, kMaxReferences);
+    is_same = is_same && differ && changes.keys.size() + differ->size() <= kMaxReferences;
     if (!is_same) continue;
     for (const std::vector<uint32_t>& at : *differ) {
       std::string key = JoinKey(node->path, "c");

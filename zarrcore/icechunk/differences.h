@@ -1,4 +1,4 @@
-// In what two commits of an Icechunk repository differ.
+// Finds the differences between two commits of an Icechunk repository.
 #pragma once
 
 #include "zarrcore/icechunk/chunk_finder.h"
@@ -7,9 +7,9 @@
 
 namespace zarrfs {
 
-/// The keys of chunks that are others, or absent in one of the two. `all` if documents or nodes
-/// differ, too, or so many chunks that looking at each would take long. Reads manifests, which
-/// `finder` keeps.
+/// The keys of chunks that differ, or that only one of the commits has. Sets `all` if documents or
+/// nodes differ, or if so many chunks may differ that comparing them would take long. Reads
+/// manifests, which `finder` caches.
 [[nodiscard]] Changes FindIcechunkChanges(IcechunkChunkFinder& finder,
                                           const IcechunkSnapshot& before,
                                           const IcechunkSnapshot& next);

@@ -13,7 +13,7 @@
 
 namespace zarrfs {
 
-/// Lists `own` names first, then coordinates of chunks, then nodes.
+/// Lists the names in `own` first, then the coordinates of chunks, then nodes.
 class IcechunkFolder final : public FolderStream {
  public:
   struct Parts {
@@ -22,7 +22,7 @@ class IcechunkFolder final : public FolderStream {
     bool coordinates_are_folders = false;
     bool has_nodes = false;
   };
-  /// `prefix`: the folder with its slash, "" for the root.
+  /// `prefix`: the path of the folder with a final slash; "" for the root.
   IcechunkFolder(std::shared_ptr<const IcechunkSnapshot> snapshot, std::string prefix, Parts parts);
 
   [[nodiscard]] Result<std::vector<ListEntry>> Next(size_t count) override;
@@ -31,7 +31,7 @@ class IcechunkFolder final : public FolderStream {
   const std::shared_ptr<const IcechunkSnapshot> snapshot_;
   const std::string prefix_;
   const Parts parts_;
-  size_t own_ = 0;  // the next one of each
+  size_t own_ = 0;  // the position of the next name of each kind
   size_t value_ = 0;
   size_t node_ = 0;
 };

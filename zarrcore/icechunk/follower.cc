@@ -1,6 +1,5 @@
 #include "zarrcore/icechunk/follower.h"
 
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -9,8 +8,8 @@
 namespace zarrfs {
 namespace {
 
-// The pointer of version 1 stays as it is when a repository becomes one of version 2: one in so
-// many looks of a slow store sees that.
+// If a repository of version 1 becomes one of version 2, its old pointer stays unchanged. To detect
+// this in a slow store, one in N checks reads the whole pointer.
 constexpr uint64_t kWholeLooks = 16;
 
 }  // namespace
@@ -18,58 +17,18 @@ constexpr uint64_t kWholeLooks = 16;
 void IcechunkFollower::Start(HeadPtr head, Prepare prepare, ChangeListener listener,
                              std::function<void(std::string_view)> report) {
   prepare_ = std::move(prepare);
-  listener_ = std::move(listener);
   report_ = std::move(report);
-  // (Without a watch, the pointer is looked at once a period.)
-  (void)container_->StartWatching(
-      [wake = wake_](const Changes&) {
-        const std::lock_guard lock(wake->mutex);
-        wake->is_pending = true;
-        wake->woken.notify_all();
-      },
-      report_);
-  (void)container_->WatchAllNames(FolderOf(head->pointer.key));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     heads_[1] = std::move(head);
     generation_ = 1;
   }
-  // What has changed since `head` was read.
-  wake_->is_pending = true;
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  thread_.Start([this](bool is_woken) { Step(is_woken); }, std::move(listener), report_);
 }
 
 IcechunkFollower::HeadPtr IcechunkFollower::head() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return heads_[generation_ % heads_.size()];
-}
-
-void IcechunkFollower::Run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    bool is_woken = false;
-    {
-      std::unique_lock lock(wake_->mutex);
-      wake_->woken.wait_for(lock, stop, period_, [&] { return wake_->is_pending; });
-      is_woken = std::exchange(wake_->is_pending, false);
-    }
-    try {
-      if (!stop.stop_requested()) Step(is_woken);
-    } catch (const std::bad_alloc&) {
-      // How far the step has come is not known.
-      Changes all;
-      all.all = true;
-      Report(all);
-    }
-  }
-}
-
-void IcechunkFollower::Report(Changes& changes, const std::function<void()>& step) {
-  changes.is_coming = true;
-  listener_(changes);
-  if (step) step();
-  changes.is_coming = false;
-  changes.was_announced = true;
-  listener_(changes);
 }
 
 bool IcechunkFollower::IsUnchanged(const IcechunkHead& known, bool is_woken) {
@@ -96,12 +55,12 @@ void IcechunkFollower::Step(bool is_woken) {
   if ((*next)->snapshot->id() == known->snapshot->id()) return Serve(*std::move(next), false);
   Changes changes = prepare_(*known, **next);
   work.reset();
-  Report(changes, [&] { Serve(*std::move(next), true); });
+  thread_.Report(changes, [&] { Serve(*std::move(next), true); });
 }
 
 void IcechunkFollower::Serve(HeadPtr next, bool is_another) {
-  HeadPtr old;  // released after the lock
-  const std::lock_guard lock(mutex_);
+  HeadPtr old;  // released after unlocking
+  const MutexLock lock(mutex_);
   const uint64_t generation = generation_ + (is_another ? 1 : 0);
   HeadPtr& slot = heads_[generation % heads_.size()];
   old = std::exchange(slot, std::move(next));

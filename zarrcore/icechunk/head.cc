@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-// The id of the first snapshot of each repository.
+// The id of the first snapshot, which is the same in every repository.
 constexpr std::string_view kFirstSnapshot = "1CECHNKREP0F1RSTCMT0";
 
 using SnapshotPtr = std::shared_ptr<const IcechunkSnapshot>;
@@ -39,7 +39,8 @@ Result<std::shared_ptr<const IcechunkHead>> IcechunkHead::ReadSnapshotOf(
   auto head = std::make_shared<IcechunkHead>();
   head->pointer = std::move(pointer);
   if (known != nullptr) head->first_ns = known->first_ns;
-  if (known != nullptr && known->snapshot->id() == head->pointer.snapshot) {
+  const bool has_snapshot = known != nullptr && known->snapshot != nullptr;
+  if (has_snapshot && known->snapshot->id() == head->pointer.snapshot) {
     head->snapshot = known->snapshot;
     return head;
   }

@@ -1,4 +1,4 @@
-// IcechunkHead: the commit that a branch, a tag or an id leads to, with its snapshot.
+// IcechunkHead: the commit to which a branch, a tag or an id leads, with its snapshot.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,21 @@ namespace zarrfs {
 struct IcechunkHead {
   IcechunkPointer pointer;
   std::shared_ptr<const IcechunkSnapshot> snapshot;
-  /// The time that chunks have whose objects are not asked for theirs: that of the repository's
-  /// first snapshot, in nanoseconds since 1970; 0 on a fast store, and if that is gone.
+  /// The modification time of chunks whose objects are not queried, in nanoseconds since 1970: the
+  /// time of the repository's first snapshot. 0 in a fast store, and if that snapshot no longer
+  /// exists.
   int64_t first_ns = 0;
-  mutable Freshness freshness;  // set by RevalidatingCache
+  mutable Freshness freshness;  // set only by RevalidatingCache
 
-  /// Looks `at` up and reads the snapshot, unless it is that of `known`, which may be null. Fails
-  /// like FindIcechunkPointer() and ReadSnapshotOf().
+  /// Looks up `at` and reads its snapshot, unless that is the snapshot of `known`, which may be
+  /// null. Fails like FindIcechunkPointer() and ReadSnapshotOf().
   [[nodiscard]] static Result<std::shared_ptr<const IcechunkHead>> Read(const Store& container,
                                                                         const IcechunkAt& at,
                                                                         const IcechunkHead* known);
 
-  /// The same for what `pointer` leads to. Fails like IcechunkSnapshot::Parse(); kNotFound if there
-  /// is no snapshot of this id.
+  /// Reads the snapshot to which `pointer` leads, unless that is the snapshot of `known`, which may
+  /// be null or lack a snapshot. Fails like IcechunkSnapshot::Parse(); kNotFound if the snapshot
+  /// does not exist.
   [[nodiscard]] static Result<std::shared_ptr<const IcechunkHead>> ReadSnapshotOf(
       const Store& container, IcechunkPointer pointer, const IcechunkHead* known);
 };

@@ -19,16 +19,17 @@ constexpr size_t kVersionAt = 36;
 constexpr size_t kTypeAt = 37;
 constexpr size_t kCompressionAt = 38;
 
-// flatbuffers has offsets of 31 bits.
+// Offsets in flatbuffers have 31 bits.
 constexpr uint64_t kMaxContent = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
 
-// What is asked for of a file whose size is not known: on a slow store, all of most files.
+// The number of bytes to request of a file of unknown size. In a slow store, most files are not
+// larger.
 constexpr size_t kFirstRead = 64u << 10;
 constexpr size_t kFirstReadOfSlow = 1u << 20;
-// Attempts to read a file that is replaced meanwhile.
+// Maximum attempts to read a file that is replaced while it is read.
 constexpr int kReadTries = 3;
 constexpr uint64_t kFirstOutput = 64u << 10;
-constexpr uint64_t kDecoder = 512u << 10;  // what zstd takes in addition to the window
+constexpr uint64_t kDecoder = 512u << 10;  // the memory of zstd in addition to the window
 
 struct FreeDecoder {
   void operator()(ZSTD_DCtx* decoder) const { ZSTD_freeDCtx(decoder); }
@@ -38,36 +39,36 @@ Error Damaged(std::string_view key, std::string_view how) {
   return {ErrorCode::kDamaged, fmt::format("{}: damaged: {}", key, how)};
 }
 
-// Bytes of the window that a frame asks for (RFC 8878, 3.1.1.1); zstd itself refuses windows above
-// 128 MiB.
+// The window size in bytes that a frame requires (RFC 8878, 3.1.1.1). zstd itself refuses windows
+// above 128 MiB.
 uint64_t WindowOf(std::string_view frame, uint64_t content_size) {
-  constexpr uint64_t kMost = uint64_t{1} << 27;
+  constexpr uint64_t kMax = uint64_t{1} << 27;
   if (frame.size() < 6) return 0;
   constexpr unsigned kSingleSegment = 0x20;
   if ((static_cast<unsigned char>(frame[4]) & kSingleSegment) != 0) {
-    return std::min(content_size, kMost);
+    return std::min(content_size, kMax);
   }
   const auto descriptor = static_cast<unsigned char>(frame[5]);
   const unsigned log = 10U + (descriptor >> 3U);
   const uint64_t base = uint64_t{1} << log;
-  return std::min(base + base / 8 * (descriptor & 7U), kMost);
+  return std::min(base + base / 8 * (descriptor & 7U), kMax);
 }
 
-// One zstd frame, decompressed into memory that is taken piece by piece: its size may be unknown,
-// or a lie.
+// Decompresses one zstd frame into memory that is reserved piece by piece, because its size may be
+// unknown or wrong.
 class Decompression {
  public:
   Decompression(std::string_view key, std::string_view frame) : key_(key), frame_(frame) {}
 
   Result<void> Into(IcechunkFile& file) {
     const uint64_t stated = ZSTD_getFrameContentSize(frame_.data(), frame_.size());
-    if (stated == ZSTD_CONTENTSIZE_ERROR) return tl::unexpected(Damaged(key_, "no zstd frame"));
+    if (stated == ZSTD_CONTENTSIZE_ERROR) return tl::unexpected(Damaged(key_, "not a zstd frame"));
     const bool is_stated = stated != ZSTD_CONTENTSIZE_UNKNOWN;
     auto window = ProcessMemory().Take(WindowOf(frame_, stated) + kDecoder);
     if (!window) return Fail(window);
     window_ = *std::move(window);
     const std::unique_ptr<ZSTD_DCtx, FreeDecoder> decoder(ZSTD_createDCtx());
-    if (decoder == nullptr) return Fail(ErrorCode::kNoMemory, "{}: no memory for zstd", key_);
+    if (decoder == nullptr) return Fail(ErrorCode::kNoMemory, "{}: out of memory for zstd", key_);
     if (auto grown = Grow(file, is_stated ? std::max<uint64_t>(stated, 1) : kFirstOutput); !grown) {
       return grown;
     }
@@ -87,7 +88,7 @@ class Decompression {
       if (is_stated) return tl::unexpected(Damaged(key_, "larger than its header says"));
       if (auto grown = Grow(file, 2 * uint64_t{used}); !grown) return grown;
     }
-    if (in.pos != in.size) return tl::unexpected(Damaged(key_, "something follows its content"));
+    if (in.pos != in.size) return tl::unexpected(Damaged(key_, "bytes follow its content"));
     file.content.resize(used);
     if (file.content.capacity() > 2 * used) file.content.shrink_to_fit();
     file.memory.ShrinkTo(file.content.capacity());
@@ -100,12 +101,12 @@ class Decompression {
       return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes decompressed, found more",
                   key_, kMaxContent);
     }
-    // (The old bytes and the new ones are in memory at once.)
+    // The old and the new bytes are in memory at the same time.
     const uint64_t needed = size + file.memory.bytes() + window_.bytes();
     const uint64_t limit = ProcessMemory().limit();
     if (needed > limit) {
       return Fail(ErrorCode::kTooLarge,
-                  "{}: more than {} bytes decompressed, which takes {} of memory, and there are {}",
+                  "{}: decompressing more than {} bytes needs {} bytes of memory, the limit is {}",
                   key_, file.memory.bytes(), needed, limit);
     }
     auto memory = ProcessMemory().Take(size);
@@ -179,7 +180,7 @@ bool IsIcechunkFile(std::string_view stored) { return stored.starts_with(kMagic)
 Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored,
                                         IcechunkFileType type) {
   if (stored.size() < kIcechunkHeader || !IsIcechunkFile(stored)) {
-    return tl::unexpected(Damaged(key, "no file of Icechunk"));
+    return tl::unexpected(Damaged(key, "not an Icechunk file"));
   }
   IcechunkFile file;
   file.key = key;
@@ -196,8 +197,8 @@ Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored
   }
   const auto compression = static_cast<uint8_t>(stored[kCompressionAt]);
   if (compression > 1) {
-    return Fail(ErrorCode::kUnsupported, "{}: compressed in way {}, expected 0 (not) or 1 (zstd)",
-                key, compression);
+    return Fail(ErrorCode::kUnsupported,
+                "{}: compression {} is not known, expected 0 (none) or 1 (zstd)", key, compression);
   }
   if (compression == 1) {
     Decompression decompression(key, std::string_view(stored).substr(kIcechunkHeader));

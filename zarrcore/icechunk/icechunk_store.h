@@ -1,18 +1,18 @@
-// IcechunkStore: one commit of an Icechunk repository, or the newest one of a branch, as a Store.
-// The repository is the root of another store, so it may be in a folder, a zip file, or wherever
-// else objects can be read.
+// IcechunkStore: one commit of an Icechunk repository, or the newest commit of a branch, as a
+// Store. The repository is the root of another store, so it may be in a folder, a zip file, a
+// bucket or on a web server.
 //
-//   a/zarr.json   the document of the node, as the snapshot has it
+//   a/zarr.json   the document of the node in the snapshot
 //   a/c/0/1       the chunk (or shard) that the manifest names for these coordinates
 //
-// A chunk is absent if no manifest names it, which is a fact. A chunk that is named and whose
-// object is missing (expired, collected) is an error (kIo), and so is a virtual chunk, which lies
-// outside the repository (kUnsupported). A damaged snapshot is an error of every call, a damaged
-// manifest one of its arrays' chunks.
+// A chunk is absent if no manifest names it. If a manifest names a chunk but its object is missing
+// (expired, collected), reading it is an error (kIo). A virtual chunk, which is outside the
+// repository, is also an error unless its file may be read (virtual_chunks.h). If the snapshot is
+// damaged, every call fails; if a manifest is damaged, calls about the chunks of its arrays fail.
 //
-// Owner, mode and times are those of the object that holds the bytes: of the snapshot for documents
-// and folders, of the manifest for inline chunks. On a slow store, where that would be a request
-// for each chunk, chunks have the time of the repository's first snapshot.
+// Owner, mode and times are those of the object that contains the bytes: the snapshot for documents
+// and folders, the manifest for inline chunks. In a slow store, where this would need a request for
+// each chunk, chunks have the time of the repository's first snapshot.
 #pragma once
 
 #include <chrono>
@@ -23,37 +23,46 @@
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/icechunk/repository.h"
+#include "zarrcore/icechunk/virtual_chunks.h"
+#include "zarrcore/icechunk/virtual_folders.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
 
 namespace zarrfs {
 
-/// Packed manifests that are kept; beyond that, the latest one that is larger.
+/// The maximum size of cached packed manifests, excluding the latest manifest that is larger.
 inline constexpr uint64_t kManifestBytes = 256u << 20;
 
-/// Opens the repository at the root of `container`. Until StartWatching() is called, `max_age`: how
-/// long ago the branch may have been looked up; each call asks by default. Afterwards it is
-/// followed (follower.h), `period`: how often its pointer is looked at. Fails if the commit cannot
-/// be found or read. A store of a tag or snapshot never changes.
+/// Opens the repository at the root of `container`. Until StartWatching() is called, `max_age` is
+/// the maximum time since the branch was looked up; by default each call looks it up. Afterwards
+/// the branch is followed (follower.h), and `period` is how often its pointer is checked. Fails if
+/// the commit cannot be found or read. A store of a tag or snapshot never changes, except for
+/// virtual chunks, which are read through `virtual_chunks` if that is not null.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
-    std::shared_ptr<const Store> container, IcechunkAt at, Age max_age = Age{0},
-    Age period = std::chrono::seconds(1));
+    const std::shared_ptr<const Store>& container, IcechunkAt at, Age max_age = Age{0},
+    Age period = std::chrono::seconds(1),
+    std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);
 
-/// The same where `at` leads to `pointer`, as LookForIcechunk() has found.
+/// The same for a caller that has already found `pointer` with LookForIcechunk().
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
-    std::shared_ptr<const Store> container, IcechunkAt at, IcechunkPointer pointer, Age max_age,
-    Age period);
+    const std::shared_ptr<const Store>& container, IcechunkAt at, IcechunkPointer pointer,
+    Age max_age, Age period, std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);
 
-/// The store that holds the repository; null if `store` is no IcechunkStore.
+/// The store that contains the repository; null if `store` is not an IcechunkStore.
 [[nodiscard]] std::shared_ptr<const Store> IcechunkContainerOf(const Store& store);
 
-/// Which object of that has the bytes of a chunk of an IcechunkStore, and where they begin in it.
+/// The folders of the virtual chunks in the store's commit; none if `store` is not an
+/// IcechunkStore. Fails like FindVirtualFolders(), and for a store of all commits.
+[[nodiscard]] Result<VirtualFolders> IcechunkVirtualFoldersOf(const Store& store);
+
+/// The object of the repository that contains the bytes of a chunk, and the offset of the chunk in
+/// it.
 struct IcechunkPlace {
   std::string key;
   uint64_t offset = 0;
 };
-/// kNotFound for what is no chunk, or absent; kUnsupported, with where it is, for a chunk that is
-/// stored inline or virtual.
+/// kNotFound for a key that is not a chunk, or is absent; kUnsupported, with the location, for an
+/// inline or virtual chunk.
 [[nodiscard]] Result<IcechunkPlace> IcechunkPlaceOf(const Store& store, std::string_view key);
 
 }  // namespace zarrfs

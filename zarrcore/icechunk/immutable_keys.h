@@ -1,6 +1,7 @@
-// ImmutableKeys: which objects of a source need not be asked for again, because they never change:
-// in an Icechunk repository chunks, manifests and snapshots, whose names are random. What the
-// source is, its own objects say, to the process that fetches them: no other one is believed.
+// ImmutableKeys: which objects of a source never change, so they need not be requested again. In an
+// Icechunk repository these are chunks, manifests and snapshots, whose names are random. The
+// process that fetches objects recognizes a repository by their bytes, and does not rely on any
+// other process.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +10,13 @@
 
 namespace zarrfs {
 
-/// Not thread-safe.
+/// Learns from fetched objects which keys never change. Not thread-safe.
 class ImmutableKeys {
  public:
-  /// The object `key` of the source begins with `bytes`.
+  /// Records that the object `key` of the source begins with `bytes`.
   void Learn(std::string_view key, std::span<const std::byte> bytes);
 
-  /// Whether the object `key` never changes. False as long as nothing says so.
+  /// True if the object `key` never changes. False if that is unknown.
   [[nodiscard]] bool Has(std::string_view key) const;
 
  private:

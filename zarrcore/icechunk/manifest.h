@@ -1,10 +1,12 @@
-// IcechunkManifest: where the chunks of some arrays are, packed: 16 bytes and 4 for each dimension
-// a chunk, whereas the file takes 44 and more once it is decompressed.
+// IcechunkManifest: the locations of the chunks of some arrays, packed. It needs 16 bytes per chunk
+// and 4 more per dimension, whereas the decompressed file has at least 44 bytes per chunk.
 //
-//   coordinates   rows, sorted, of all arrays one after the other
-//   references    one for each row: a chunk id and a length, or an index into `others`
-//   others        what does not fit there: inline chunks, virtual ones, and ranges of an object
-//   bytes         of inline chunks, and the addresses of virtual ones
+//   coordinates   the sorted rows of all arrays, one array after the other
+//   references    one per row: a chunk id and a length; an index into `places` with an offset and a
+//                 length; or an index into `others`
+//   places        the files of virtual chunks, each once for all its chunks that follow each other
+//   others        all other kinds: inline chunks, ranges of an object, and chunks of 2 GiB and more
+//   bytes         the bytes of inline chunks, and the addresses and ETags of virtual chunks
 #pragma once
 
 #include <array>
@@ -23,55 +25,62 @@
 
 namespace zarrfs {
 
-/// Where one chunk is. Texts point into the manifest.
+/// The location of one chunk. Its strings point into the manifest.
 struct IcechunkReference {
   enum class Kind : uint8_t {
-    kNative,   // `length` bytes at `offset` of the object `chunk`
-    kInline,   // `bytes`
-    kVirtual,  // the same range of the object at the address `bytes`
+    kNative,   // `length` bytes at `offset` of the object with the id `chunk`
+    kInline,   // the chunk itself is in `bytes`
+    kVirtual,  // `length` bytes at `offset` of the object at the address `bytes`
   };
   Kind kind = Kind::kNative;
-  bool is_compressed = false;  // `bytes` is a zstd frame that needs the manifest's dictionary
+  bool is_compressed = false;  // `bytes` is a zstd frame; see LocationOf()
   IcechunkId chunk{};
   uint64_t offset = 0;
   uint64_t length = 0;
   std::string_view bytes;
+  // The ETag or modification time of the object that contains a virtual chunk; "" and 0 if unknown.
+  std::string_view etag;
+  uint32_t modified = 0;  // in seconds since 1970
 
   bool operator==(const IcechunkReference&) const = default;
 };
 
-/// Immutable.
+/// The references of a manifest, packed. Immutable.
 class IcechunkManifest {
  public:
-  /// `file` is the content of manifests/`id`, and is released. kDamaged if it is another manifest,
-  /// or breaks the format.
+  /// `file` is the content of manifests/`id`; it is released as soon as possible. kDamaged if it is
+  /// another manifest, or violates the format.
   [[nodiscard]] static Result<std::shared_ptr<const IcechunkManifest>> Parse(IcechunkFile file,
                                                                              const IcechunkId& id);
 
-  /// The rows of one array. A sequence of coordinates, each `axes` long.
+  /// The rows of one array. A row has `axes` coordinates.
   struct Rows {
     std::span<const uint32_t> coordinates;
     size_t axes = 0;
-    size_t first = 0;  // number of the first row in the manifest
+    size_t first = 0;  // the number of the first row in the manifest
     size_t count = 0;
 
     [[nodiscard]] std::span<const uint32_t> At(size_t row) const {
       return coordinates.subspan(row * axes, axes);
     }
-    /// The first row that is not before `prefix`, which may have fewer coordinates: then the first
-    /// one that begins with them, or what comes after.
+    /// The first row that is not less than `prefix`. `prefix` may have fewer coordinates; the
+    /// result is then the first row that begins with it, or the row after its position.
     [[nodiscard]] size_t LowerBound(std::span<const uint32_t> prefix) const;
     [[nodiscard]] bool BeginsWith(size_t row, std::span<const uint32_t> prefix) const;
   };
-  /// Without rows if the manifest has no such array.
+  /// The rows of an array; none if the manifest does not contain the array.
   [[nodiscard]] Rows Find(const IcechunkNodeId& node) const;
 
-  /// The reference of a row, counted from the first of all arrays.
+  /// The reference of a row, by its number in the manifest.
   [[nodiscard]] IcechunkReference At(size_t row) const;
 
-  [[nodiscard]] const ObjectInfo& info() const { return info_; }  // of the file
+  /// The unchecked address of a virtual chunk of this manifest (virtual_prefix.h). kDamaged if it
+  /// cannot be decompressed, or is longer than any valid address.
+  [[nodiscard]] Result<std::string> LocationOf(const IcechunkReference& reference) const;
+
+  [[nodiscard]] const ObjectInfo& info() const { return info_; }  // the info of the manifest's file
   [[nodiscard]] size_t size() const { return references_.size(); }
-  /// Bytes that it takes.
+  /// The size of this object in bytes.
   [[nodiscard]] uint64_t bytes_in_memory() const { return memory_.bytes(); }
 
  private:
@@ -84,29 +93,47 @@ class IcechunkManifest {
     size_t count = 0;
     size_t first_coordinate = 0;
   };
-  // A native chunk that is all of its object, or the number of one of `others_`.
+  // A native chunk that is a whole object, a virtual chunk, or the index of an element of
+  // `others_`.
   struct Packed {
+    // The chunk id. If `length` has the bit kIsVirtual: the index of an element of `places_`, in
+    // four bytes, and the offset, in eight. If `length` is kOther: the index of an element of
+    // `others_`.
     std::array<uint8_t, 12> id{};
-    uint32_t length = 0;  // kOther: the begin of `id` is such a number
+    uint32_t length = 0;
   };
+  static constexpr uint32_t kIsVirtual = 1u << 31;
+  static constexpr uint32_t kMaxShort = kIsVirtual - 2;  // the maximum length without kIsVirtual
   static constexpr uint32_t kOther = UINT32_MAX;
+  // What virtual chunks of one file have in common.
+  struct Place {
+    uint64_t begin = 0;      // offset in bytes_, of the address
+    uint32_t size = 0;       // the length of the address
+    uint32_t etag_size = 0;  // the length of the ETag, which follows the address
+    uint32_t modified = 0;
+    bool is_compressed = false;
+  };
   struct Other {
     IcechunkReference::Kind kind{};
     bool is_compressed = false;
     IcechunkId chunk{};
     uint64_t offset = 0;
     uint64_t length = 0;
-    uint64_t begin = 0;  // in bytes_
+    uint64_t begin = 0;  // an offset in bytes_
     uint64_t size = 0;
+    uint32_t etag_size = 0;  // the length of the ETag, which follows those bytes
+    uint32_t modified = 0;
   };
 
   MemoryBudget::Share memory_;
   ObjectInfo info_;
-  std::vector<Array> arrays_;  // sorted
+  std::vector<Array> arrays_;  // sorted by id
   std::vector<uint32_t> coordinates_;
   std::vector<Packed> references_;
+  std::vector<Place> places_;
   std::vector<Other> others_;
   std::string bytes_;
+  std::string dictionary_;  // the zstd dictionary for compressed addresses
 };
 
 }  // namespace zarrfs

@@ -1,9 +1,12 @@
-// The names of an Icechunk repository's objects: 12 random bytes (nodes: 8), in keys as Crockford's
-// base 32, upper case, most significant bits first, zero bits appended.
+// The names of an Icechunk repository's objects. A name is 12 random bytes, or 8 for nodes. In
+// keys, it is written in Crockford's base 32: upper case, most significant bits first, padded with
+// zero bits.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,16 +14,25 @@
 
 namespace zarrfs {
 
-/// The id of a snapshot, a manifest or a chunk; the other one is that of a node.
+/// The id of a snapshot, manifest or chunk, and the id of a node.
 using IcechunkId = std::array<uint8_t, 12>;
 using IcechunkNodeId = std::array<uint8_t, 8>;
 
-/// Length of the text of an IcechunkId.
+/// A hash of an id. Ids are random, so some of their bytes suffice.
+struct IcechunkIdHash {
+  size_t operator()(const IcechunkId& id) const {
+    size_t hash = 0;
+    std::memcpy(&hash, id.data(), sizeof hash);
+    return hash;
+  }
+};
+
+/// The length of an IcechunkId as a string.
 inline constexpr size_t kIcechunkIdText = 20;
 
 [[nodiscard]] std::string IcechunkIdText(std::span<const uint8_t> id);
 
-/// The inverse for an IcechunkId; nullopt for anything else.
+/// Parses an IcechunkId; nullopt for a string of any other form.
 [[nodiscard]] std::optional<IcechunkId> ParseIcechunkId(std::string_view text);
 
 }  // namespace zarrfs

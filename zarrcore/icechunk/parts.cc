@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <utility>
+
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs {
 namespace {
@@ -72,7 +73,7 @@ class PartToRead final : public Part {
 
  private:
   [[nodiscard]] Result<void> ReadInside(uint64_t offset, std::span<std::byte> out) const override {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const auto object = object_;
     lock.unlock();
     if (object != nullptr) return object->Read(begin_ + offset, out);
@@ -91,8 +92,8 @@ class PartToRead final : public Part {
   const std::shared_ptr<const Store> container_;
   const std::string whole_;
   const uint64_t begin_;
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const Object> object_;  // once it was asked for
+  mutable Mutex mutex_;
+  mutable std::shared_ptr<const Object> object_ GUARDED_BY(mutex_);  // set by the first read
 };
 
 }  // namespace
@@ -104,8 +105,7 @@ ObjectInfo IcechunkInfoOfPart(ObjectInfo file, uint64_t size, std::string_view w
   return file;
 }
 
-ObjectInfo IcechunkInfoOfFolder(const IcechunkSnapshot& snapshot) {
-  ObjectInfo info = snapshot.info();
+ObjectInfo IcechunkInfoOfFolder(ObjectInfo info) {
   info.version.size = 0;
   info.version.etag += " folder";
   info.is_folder = true;

@@ -1,5 +1,5 @@
-// Objects of an IcechunkStore that are parts of files of the repository: documents in a snapshot,
-// inline chunks in a manifest, native chunks in an object of chunks.
+// Objects of an IcechunkStore that are parts of the repository's files: documents in a snapshot,
+// inline chunks in a manifest, native chunks in an object with chunks.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 #include <string_view>
 
 #include "zarrcore/base/result.h"
-#include "zarrcore/icechunk/snapshot.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
 
-/// The attributes of a part of `size` bytes: owner, mode and times of its file. `what` tells it
-/// from other parts of the same file.
+/// The attributes of a part of `size` bytes. Owner, mode and times are those of its file. `what`
+/// distinguishes parts of the same file.
 [[nodiscard]] ObjectInfo IcechunkInfoOfPart(ObjectInfo file, uint64_t size, std::string_view what);
 
-/// The attributes of a folder: those of the snapshot, searchable where that is readable.
-[[nodiscard]] ObjectInfo IcechunkInfoOfFolder(const IcechunkSnapshot& snapshot);
+/// The attributes of a folder: those of the file that lists the folder's contents. Users who may
+/// read the file may also search the folder.
+[[nodiscard]] ObjectInfo IcechunkInfoOfFolder(ObjectInfo file);
 
-/// The part whose bytes are `bytes`, which `owner` keeps in memory.
+/// A part with the given bytes. `owner` keeps them in memory.
 [[nodiscard]] std::shared_ptr<const Object> MakePartInMemory(ObjectInfo info, std::string key,
                                                              std::shared_ptr<const void> owner,
                                                              std::string_view bytes);
@@ -31,23 +31,24 @@ namespace zarrfs {
                                                              std::shared_ptr<const Object> whole,
                                                              uint64_t begin);
 
-/// The part of the object `whole` of `container` that begins at `begin`, which never changes and is
-/// asked for when it is read first.
+/// The part of the object `whole` of `container` that begins at `begin`. The object never changes,
+/// and is requested on the first read.
 [[nodiscard]] std::shared_ptr<const Object> MakePartToRead(ObjectInfo info, std::string key,
                                                            std::shared_ptr<const Store> container,
                                                            std::string whole, uint64_t begin);
 
-/// Why `key` cannot be read if its object `whole` cannot: that is there, or damaged.
+/// The error for `key` if its object `whole` cannot be read. A missing object is kIo, because the
+/// key exists.
 [[nodiscard]] Error IcechunkErrorOfObject(std::string_view key, std::string_view whole,
                                           const Error& error);
-/// kIo unless an object of `size` bytes has the part that ends at `end`.
+/// kIo unless an object of `size` bytes contains the part, which ends at `end`.
 [[nodiscard]] Result<void> CheckIcechunkPart(std::string_view key, std::string_view whole,
                                              uint64_t size, uint64_t end);
 
-/// `range` of an object of `size` bytes, cut to `room` bytes.
+/// `range` of an object of `size` bytes, clipped to the object and to `room` bytes.
 [[nodiscard]] ByteRange PartAskedFor(const ByteRange& range, uint64_t size, size_t room);
 
-/// Reads what PartAskedFor() says into `out`.
+/// Reads the range from PartAskedFor() into `out`.
 [[nodiscard]] Result<ReadAnswer> ReadFrom(std::shared_ptr<const Object> object,
                                           const ByteRange& range, std::span<std::byte> out);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
@@ -13,7 +14,9 @@
 #include "zarrcore/base/printable.h"
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/icechunk/snapshot.h"
+#include "zarrcore/icechunk/stored_names.h"
 #include "zarrcore/icechunk/stored_values.h"
+#include "zarrcore/store/validity.h"
 
 namespace zarrfs {
 namespace {
@@ -24,9 +27,9 @@ constexpr std::string_view kRepo = "repo";
 constexpr std::string_view kRefs = "refs";
 constexpr std::string_view kBranch = "branch.";
 constexpr std::string_view kTag = "tag.";
-constexpr uint64_t kMaxRef = 4096;  // bytes of ref.json
-constexpr size_t kNamesShown = 8;   // in a message
-constexpr uint8_t kOffline = 2;     // icechunk::Status::availability
+constexpr uint64_t kMaxRef = 4096;  // the maximum size of ref.json in bytes
+constexpr size_t kNamesShown = 8;   // the maximum number of names in a message
+constexpr uint8_t kOffline = 2;     // a value of icechunk::Status::availability
 
 std::string RefKey(std::string_view name) { return fmt::format("{}/{}/ref.json", kRefs, name); }
 
@@ -34,10 +37,16 @@ bool IsNotFound(const Error& error) {
   return error.code == ErrorCode::kNotFound || error.code == ErrorCode::kNotADirectory;
 }
 
-// `repo`, read and verified.
+// True if an error concerns only one object, so other objects may still be readable.
+bool IsOfOneObject(const Error& error) {
+  return error.code == ErrorCode::kDamaged || error.code == ErrorCode::kTooLarge ||
+         error.code == ErrorCode::kPermissionDenied;
+}
+
+// The file `repo`, read and verified.
 class RepoFile {
  public:
-  // nullopt if there is no file of Icechunk by this name.
+  // Reads the file; nullopt if it does not exist or is not an Icechunk file.
   static Result<std::optional<RepoFile>> ReadIfAny(const Store& container) {
     auto stored = ReadStoredIcechunkFile(container, std::string(kRepo));
     if (!stored && IsNotFound(stored.error())) return std::nullopt;
@@ -60,16 +69,13 @@ class RepoFile {
 
   [[nodiscard]] const ObjectInfo& info() const { return file_.info; }
 
-  // The snapshot of a branch or tag; nullopt if there is none.
+  // The snapshot of a branch or tag; nullopt if the file has no such branch or tag.
   [[nodiscard]] Result<std::optional<IcechunkId>> Find(const IcechunkAt& at) const {
     const auto& refs = *(at.kind == IcechunkAt::Kind::kTag ? table().tags() : table().branches());
     for (const icechunk::Ref* ref : refs) {
       if (TextOf(*ref->name()) != at.name) continue;
       const auto& snapshots = *table().snapshots();
-      if (ref->snapshot() >= snapshots.size()) {
-        return Fail(ErrorCode::kDamaged, "{}: damaged: {} is snapshot {} of {}", kRepo, at.Text(),
-                    ref->snapshot(), snapshots.size());
-      }
+      if (ref->snapshot() >= snapshots.size()) return WrongSnapshot(at, *ref);
       return IdOf(*snapshots.Get(ref->snapshot())->id());
     }
     return std::nullopt;
@@ -85,6 +91,29 @@ class RepoFile {
     add(kBranch, *table().branches());
     add(kTag, *table().tags());
     return names;
+  }
+
+  [[nodiscard]] Result<std::vector<IcechunkRef>> Refs() const {
+    std::vector<IcechunkRef> refs;
+    const auto add = [&](IcechunkAt::Kind kind, const auto& stored) -> Result<void> {
+      const auto& snapshots = *table().snapshots();
+      for (const icechunk::Ref* ref : stored) {
+        IcechunkAt at{.kind = kind, .name = std::string(TextOf(*ref->name()))};
+        if (ref->snapshot() >= snapshots.size()) return WrongSnapshot(at, *ref);
+        const IcechunkId id = IdOf(*snapshots.Get(ref->snapshot())->id());
+        refs.push_back({std::move(at), {id, std::string(kRepo), file_.info}});
+      }
+      return {};
+    };
+    if (table().branches()->size() + size_t{table().tags()->size()} > kMaxIcechunkRefs) {
+      return Fail(ErrorCode::kTooLarge, "{}: more than {} branches and tags", kRepo,
+                  kMaxIcechunkRefs);
+    }
+    if (auto added = add(IcechunkAt::Kind::kBranch, *table().branches()); !added) {
+      return Fail(added);
+    }
+    if (auto added = add(IcechunkAt::Kind::kTag, *table().tags()); !added) return Fail(added);
+    return refs;
   }
 
   [[nodiscard]] Result<IcechunkHistory> History() const {
@@ -113,6 +142,12 @@ class RepoFile {
  private:
   explicit RepoFile(IcechunkFile file) : file_(std::move(file)) {}
 
+  [[nodiscard]] tl::unexpected<Error> WrongSnapshot(const IcechunkAt& at,
+                                                    const icechunk::Ref& ref) const {
+    return Fail(ErrorCode::kDamaged, "{}: damaged: {} is snapshot {} of {}", kRepo,
+                AsciiExcerpt(at.Text()), ref.snapshot(), table().snapshots()->size());
+  }
+
   [[nodiscard]] const icechunk::Repo& table() const {
     return *flatbuffers::GetRoot<icechunk::Repo>(file_.content.data());
   }
@@ -120,20 +155,23 @@ class RepoFile {
   IcechunkFile file_;
 };
 
-Result<bool> IsDeleted(const Store& container, const IcechunkAt& at) {
+// True if a tag is deleted. `name`: its stored name.
+Result<bool> IsDeleted(const Store& container, const IcechunkAt& at, std::string_view name) {
   if (at.kind != IcechunkAt::Kind::kTag) return false;
-  const std::string key = RefKey(at.Text()) + ".deleted";
+  const std::string key = RefKey(name) + ".deleted";
   if (!IsValidKey(key)) return false;
-  // (Of a web server, a Stat() would go on to ask whether it is a folder.)
+  // Uses Read(), because on a web server Stat() would also request documents below the key.
   std::array<std::byte, 1> first;
   const auto mark = container.Read(key, ByteRange::At(0, first.size()), first);
   if (!mark && !IsNotFound(mark.error())) return Fail(mark);
   return mark.has_value();
 }
 
-// Version 1; nullopt if there is no such branch or tag. Does not look whether it is deleted.
-Result<std::optional<IcechunkPointer>> FindRef(const Store& container, const IcechunkAt& at) {
-  const std::string key = RefKey(at.Text());
+// Looks up a branch or tag in a repository of version 1; nullopt if it does not exist. Does not
+// check whether it was deleted.
+Result<std::optional<IcechunkPointer>> FindRef(const Store& container, const IcechunkAt& at,
+                                               std::string_view name) {
+  const std::string key = RefKey(name);
   if (at.kind == IcechunkAt::Kind::kSnapshot || !IsValidKey(key)) return std::nullopt;
   auto whole = ReadWhole(container, key, kMaxRef);
   if (!whole && IsNotFound(whole.error())) return std::nullopt;
@@ -142,6 +180,22 @@ Result<std::optional<IcechunkPointer>> FindRef(const Store& container, const Ice
   if (!id) return Fail(id);
   return IcechunkPointer{*id, key, whole->object->info()};
 }
+
+// Looks up a branch or tag under one of its stored names.
+struct StoredRef {
+  explicit StoredRef(std::string stored) : name(std::move(stored)) {}
+
+  // The pointer; nullopt if the branch or tag does not exist or is deleted.
+  [[nodiscard]] Result<std::optional<IcechunkPointer>> Answer() const {
+    if (!pointer) return Fail(pointer);
+    if (!is_deleted) return Fail(is_deleted);
+    return *is_deleted ? std::nullopt : *pointer;
+  }
+
+  std::string name;
+  Result<std::optional<IcechunkPointer>> pointer;
+  Result<bool> is_deleted = false;
+};
 
 Error NoSuchName(const Store& container, const IcechunkAt& at) {
   const std::string asked = AsciiExcerpt(at.Text());
@@ -194,17 +248,19 @@ Result<std::optional<IcechunkPointer>> LookForIcechunk(const Store& container,
   const bool is_snapshot = at.kind == IcechunkAt::Kind::kSnapshot;
   const IcechunkAt main;
   Result<std::optional<RepoFile>> repo;
-  Result<std::optional<IcechunkPointer>> ref;
   Result<std::optional<IcechunkPointer>> of_main;
-  Result<bool> is_deleted = false;
-  const std::array<std::function<void()>, 4> questions = {
+  std::vector<StoredRef> refs;
+  for (std::string& name : StoredIcechunkNames(at)) refs.emplace_back(std::move(name));
+  std::vector<std::function<void()>> questions = {
       [&] { repo = RepoFile::ReadIfAny(container); },
-      [&] { ref = FindRef(container, at); },
-      [&] { is_deleted = IsDeleted(container, at); },
       [&] {
-        if (at.Text() != main.Text()) of_main = FindRef(container, main);
+        if (at.Text() != main.Text()) of_main = FindRef(container, main, main.Text());
       },
   };
+  for (StoredRef& ref : refs) {
+    questions.emplace_back([&] { ref.pointer = FindRef(container, at, ref.name); });
+    questions.emplace_back([&] { ref.is_deleted = IsDeleted(container, at, ref.name); });
+  }
   const bool is_fast = container.AnswersFast();
   AtOnce(questions.size(), is_fast ? 1 : questions.size(), [&](size_t question) {
     const bool is_known = is_fast && question > 0 && (!repo || repo->has_value());
@@ -219,9 +275,10 @@ Result<std::optional<IcechunkPointer>> LookForIcechunk(const Store& container,
     if (!*id) return tl::unexpected(NoSuchName(container, at));
     return IcechunkPointer{**id, std::string(kRepo), (*repo)->info()};
   }
-  if (!ref) return Fail(ref);
-  if (!is_deleted) return Fail(is_deleted);
-  if (*ref && !*is_deleted) return *std::move(ref);
+  for (const StoredRef& ref : refs) {
+    auto found = ref.Answer();
+    if (!found || *found) return found;
+  }
   if (!of_main) return Fail(of_main);
   if (!*of_main) return std::nullopt;
   if (is_snapshot) return of_snapshot;
@@ -235,22 +292,112 @@ Result<IcechunkPointer> FindIcechunkPointer(const Store& container, const Icechu
   return **std::move(found);
 }
 
+namespace {
+
+// All branches and tags of version 1, including deleted ones, with their stored names.
+Result<std::vector<std::pair<IcechunkAt, std::string>>> ListStoredRefs(const Store& container) {
+  const auto entries = container.List(kRefs);
+  if (!entries) return Fail(entries);
+  if (entries->size() > kMaxIcechunkRefs) {
+    return Fail(ErrorCode::kTooLarge, "{}: more than {} branches and tags", kRefs,
+                kMaxIcechunkRefs);
+  }
+  std::vector<std::pair<IcechunkAt, std::string>> refs;
+  for (const ListEntry& entry : *entries) {
+    auto at = ParseIcechunkAt(entry.name);
+    if (!at || at->kind == IcechunkAt::Kind::kSnapshot) continue;
+    at->name = NameOfStoredIcechunkRef(at->name);
+    refs.emplace_back(*std::move(at), entry.name);
+  }
+  return refs;
+}
+
+}  // namespace
+
 Result<std::vector<std::string>> ListIcechunkNames(const Store& container) {
   const auto repo = RepoFile::ReadIfAny(container);
   if (!repo) return Fail(repo);
   if (*repo) return (*repo)->Names();
-  const auto entries = container.List(kRefs);
-  if (!entries) return Fail(entries);
+  const auto refs = ListStoredRefs(container);
+  if (!refs) return Fail(refs);
   std::vector<std::string> names;
-  for (const ListEntry& entry : *entries) {
-    const auto at = ParseIcechunkAt(entry.name);
-    if (!at || at->kind == IcechunkAt::Kind::kSnapshot) continue;
-    const auto deleted = IsDeleted(container, *at);
+  for (const auto& [at, stored] : *refs) {
+    const auto deleted = IsDeleted(container, at, stored);
     if (!deleted) return Fail(deleted);
-    if (!*deleted) names.push_back(entry.name);
+    if (!*deleted) names.push_back(at.Text());
   }
   std::ranges::sort(names);
   return names;
+}
+
+namespace {
+
+bool IsSame(const Store& container, const IcechunkPointer& known) {
+  if (IsRacy(container, known.info)) return false;
+  const auto info = container.Stat(known.key);
+  return info && info->version == known.info.version;
+}
+
+// Reads a branch or tag of version 1 again; nullopt if it was deleted since it was listed.
+Result<std::optional<IcechunkPointer>> FollowRef(const Store& container, const IcechunkAt& at,
+                                                 std::string_view name,
+                                                 const IcechunkPointer* known) {
+  const auto deleted = IsDeleted(container, at, name);
+  if (!deleted) return Fail(deleted);
+  if (*deleted) return std::nullopt;
+  // A tag never changes, so it is not read again.
+  const bool is_tag = at.kind == IcechunkAt::Kind::kTag;
+  if (known != nullptr && (is_tag || IsSame(container, *known))) return *known;
+  return FindRef(container, at, name);
+}
+
+Result<std::vector<IcechunkRef>> ReadRefsOfVersion1(const Store& container,
+                                                    const std::vector<IcechunkRef>& known) {
+  std::map<std::string_view, const IcechunkPointer*> pointers;
+  for (const IcechunkRef& ref : known) {
+    if (ref.leads_somewhere()) pointers.emplace(FolderOf(ref.pointer.key), &ref.pointer);
+  }
+  const auto stored = ListStoredRefs(container);
+  if (!stored) return Fail(stored);
+  const auto before = [&](std::string_view name) {
+    const auto pointer = pointers.find(FolderOf(RefKey(name)));
+    return pointer == pointers.end() ? nullptr : pointer->second;
+  };
+  std::vector<Result<std::optional<IcechunkPointer>>> found(stored->size());
+  constexpr size_t kAtOnce = 32;
+  AtOnce(found.size(), container.AnswersFast() ? 1 : kAtOnce, [&](size_t i) {
+    const auto& [at, name] = (*stored)[i];
+    found[i] = FollowRef(container, at, name, before(name));
+  });
+  std::vector<IcechunkRef> refs;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto& [at, name] = (*stored)[i];
+    if (!found[i] && !IsOfOneObject(found[i].error())) return Fail(found[i]);
+    if (found[i] && !*found[i]) continue;
+    IcechunkRef& ref = refs.emplace_back(IcechunkRef{.at = at});
+    if (found[i]) {
+      ref.pointer = **std::move(found[i]);
+    } else {
+      ref.error = found[i].error();
+      if (const IcechunkPointer* const last = before(name)) ref.pointer = *last;
+    }
+  }
+  return refs;
+}
+
+}  // namespace
+
+Result<std::vector<IcechunkRef>> ReadIcechunkRefs(const Store& container,
+                                                  const std::vector<IcechunkRef>& known) {
+  const bool is_version_2 = !known.empty() && known.front().pointer.key == kRepo;
+  if (is_version_2 && IsSame(container, known.front().pointer)) return known;
+  const auto repo = RepoFile::ReadIfAny(container);
+  if (!repo) return Fail(repo);
+  if (*repo) return (*repo)->Refs();
+  if (is_version_2) {
+    return Fail(ErrorCode::kNotFound, "{}: its file {} is gone", container.name(), kRepo);
+  }
+  return ReadRefsOfVersion1(container, known);
 }
 
 Result<IcechunkId> ParseIcechunkRef(std::string_view key, std::string_view text) {
@@ -269,17 +416,17 @@ Result<IcechunkId> ParseIcechunkRef(std::string_view key, std::string_view text)
 
 namespace {
 
-// Version 1: each commit names the one before it.
+// Reads the history in version 1, where each commit names its parent.
 Result<IcechunkHistory> ReadHistoryOfRefs(const Store& container) {
   IcechunkHistory history;
-  const auto names = ListIcechunkNames(container);
-  if (!names) return Fail(names);
+  const auto refs = ListStoredRefs(container);
+  if (!refs) return Fail(refs);
   std::vector<IcechunkId> next;
-  for (const std::string& name : *names) {
-    const auto pointer = FindRef(container, *ParseIcechunkAt(name));
+  for (const auto& [at, stored] : *refs) {
+    const auto pointer = FollowRef(container, at, stored, nullptr);
     if (!pointer) return Fail(pointer);
-    if (!*pointer) continue;  // deleted meanwhile
-    history.names.emplace_back(name, (*pointer)->snapshot);
+    if (!*pointer) continue;  // it was deleted
+    history.names.emplace_back(at.Text(), (*pointer)->snapshot);
     next.push_back((*pointer)->snapshot);
   }
   std::set<IcechunkId> seen;
@@ -288,12 +435,12 @@ Result<IcechunkHistory> ReadHistoryOfRefs(const Store& container) {
     next.pop_back();
     if (!seen.insert(id).second) continue;
     if (seen.size() > kMaxCommits) {
-      return Fail(ErrorCode::kTooLarge, "{}: a history of more than {} commits", container.name(),
-                  kMaxCommits);
+      return Fail(ErrorCode::kTooLarge, "{}: the history has more than {} commits",
+                  container.name(), kMaxCommits);
     }
     auto file =
         ReadIcechunkFile(container, "snapshots/" + IcechunkIdText(id), IcechunkFileType::kSnapshot);
-    if (!file && IsNotFound(file.error())) continue;  // expired
+    if (!file && IsNotFound(file.error())) continue;  // the commit has expired
     if (!file) return Fail(file);
     const auto snapshot = IcechunkSnapshot::Parse(*std::move(file), id);
     if (!snapshot) return Fail(snapshot);

@@ -1,10 +1,10 @@
-// What an Icechunk repository calls its commits: branches, tags, snapshots.
+// The names of commits in an Icechunk repository: branches, tags and snapshot ids.
 //
 //   version 1   refs/branch.NAME/ref.json, refs/tag.NAME/ref.json; a ref.json.deleted in the same
 //               folder deletes the tag
 //   version 2   one object, `repo`
 //
-// Everything else in a repository never changes.
+// All other objects of a repository never change.
 #pragma once
 
 #include <cstddef>
@@ -22,63 +22,85 @@
 
 namespace zarrfs {
 
-/// Which commit somebody asks for.
+/// A commit that a user names.
 struct IcechunkAt {
   enum class Kind { kBranch, kTag, kSnapshot };
   Kind kind = Kind::kBranch;
-  std::string name = "main";  // of a branch or tag
+  std::string name = "main";  // the name of the branch or tag
   IcechunkId snapshot{};
 
-  /// Of a branch: another commit may follow.
+  /// True for a branch, which may get further commits.
   [[nodiscard]] bool moves() const { return kind == Kind::kBranch; }
-  /// As ParseIcechunkAt() takes it.
+  /// The commit in the form that ParseIcechunkAt() parses.
   [[nodiscard]] std::string Text() const;
 };
 
-/// "branch.NAME", "tag.NAME", or the 20 characters of a snapshot. kInvalidArgument for anything
-/// else, with what was expected.
+/// Parses "branch.NAME", "tag.NAME", or the 20 characters of a snapshot. kInvalidArgument for any
+/// other string, with the expected forms.
 [[nodiscard]] Result<IcechunkAt> ParseIcechunkAt(std::string_view text);
 
-/// What `at` led to when it was asked.
+/// The snapshot to which an IcechunkAt led when it was looked up.
 struct IcechunkPointer {
   IcechunkId snapshot{};
-  std::string key;  // of the object that says so; "" for IcechunkAt::Kind::kSnapshot
-  ObjectInfo info;  // and its version
+  std::string key;  // the object with the pointer; "" for IcechunkAt::Kind::kSnapshot
+  ObjectInfo info;  // the info of that object
 };
 
-/// Looks up a branch or tag. kNotFound, with the nearest names, if there is none; kPermissionDenied
-/// with the reason if the repository is offline. nullopt if `container` holds no repository:
-/// neither a `repo` that is a file of Icechunk, nor a pointer of the branch main. On a slow store
-/// all of this is asked for at once.
+/// Looks up a branch or tag. kNotFound, with similar names, if it does not exist;
+/// kPermissionDenied, with the reason, if the repository is offline. nullopt if `container`
+/// contains no repository: neither a `repo` that is an Icechunk file, nor a pointer of the branch
+/// main. In a slow store, all objects are requested concurrently.
 [[nodiscard]] Result<std::optional<IcechunkPointer>> LookForIcechunk(const Store& container,
                                                                      const IcechunkAt& at);
 
-/// The same where there is a repository, or kNotFound.
+/// Like LookForIcechunk(), but kNotFound if there is no repository.
 [[nodiscard]] Result<IcechunkPointer> FindIcechunkPointer(const Store& container,
                                                           const IcechunkAt& at);
 
-/// All branches and tags, sorted: "branch.main", "tag.v1.0".
+/// The names of all branches and tags, sorted: "branch.main", "tag.v1.0".
 [[nodiscard]] Result<std::vector<std::string>> ListIcechunkNames(const Store& container);
 
-/// A commit, as the history of a repository has it.
+/// A branch or tag, and the snapshot to which it leads.
+struct IcechunkRef {
+  IcechunkAt at;
+  IcechunkPointer pointer = {};
+  /// Why the branch or tag cannot be read. `pointer` then has its previous value, if that is known.
+  std::optional<Error> error = {};
+
+  [[nodiscard]] bool leads_somewhere() const { return !pointer.key.empty(); }
+};
+
+/// Maximum number of branches and tags that are read together.
+inline constexpr size_t kMaxIcechunkRefs = 20'000;
+
+/// Looks up all branches and tags. `known`: an earlier result; objects that have not changed since
+/// are not read again, and a repository of version 2 does not become one of version 1. A damaged
+/// branch or tag has an IcechunkRef::error. If the store cannot be read, the whole call fails.
+/// kTooLarge for more than kMaxIcechunkRefs.
+[[nodiscard]] Result<std::vector<IcechunkRef>> ReadIcechunkRefs(
+    const Store& container, const std::vector<IcechunkRef>& known = {});
+
+/// A commit in the history of a repository.
 struct IcechunkCommit {
   IcechunkId id{};
   std::optional<IcechunkId> parent = {};
-  int64_t time_ns = 0;  // since 1970
+  int64_t time_ns = 0;  // nanoseconds since 1970
   std::string message;
 };
 struct IcechunkHistory {
-  std::vector<IcechunkCommit> commits;                    // the newest first
-  std::vector<std::pair<std::string, IcechunkId>> names;  // branches and tags, sorted
+  std::vector<IcechunkCommit> commits;                    // from the newest commit
+  std::vector<std::pair<std::string, IcechunkId>> names;  // the sorted branches and tags
 };
 
-/// Commits of a repository of version 1 that are read, one file each.
+/// Maximum number of commits that are read from a repository of version 1, which has one file per
+/// commit.
 inline constexpr size_t kMaxCommits = 100'000;
 
-/// All that branches and tags lead to, and in version 2 all commits. kTooLarge beyond kMaxCommits.
+/// All commits to which branches and tags lead, and in version 2 all other commits. kTooLarge for
+/// more than kMaxCommits.
 [[nodiscard]] Result<IcechunkHistory> ReadIcechunkHistory(const Store& container);
 
-/// The content of refs/…/ref.json. kDamaged if it names no snapshot.
+/// Parses the content of refs/…/ref.json. kDamaged if it names no snapshot.
 [[nodiscard]] Result<IcechunkId> ParseIcechunkRef(std::string_view key, std::string_view text);
 
 }  // namespace zarrfs

@@ -13,7 +13,7 @@ size_t RankOf(const icechunk::ArrayNode& array) {
   return array.shape_v2() != nullptr ? array.shape_v2()->size() : array.shape()->size();
 }
 
-// Whether a node has a path that its keys can have.
+// True if a node may have this path, because its keys are valid.
 bool IsNodePath(std::string_view path) {
   if (!path.starts_with('/')) return false;
   path.remove_prefix(1);
@@ -25,7 +25,7 @@ bool IsNodePath(std::string_view path) {
   return true;
 }
 
-// The order of `a` + "/" and `b` + "/".
+// True if `a` + "/" is less than `b` + "/".
 bool IsBefore(std::string_view a, std::string_view b) {
   const size_t common = std::min(a.size(), b.size());
   const int order = a.substr(0, common).compare(b.substr(0, common));
@@ -41,13 +41,13 @@ bool IsBelow(std::string_view path, std::string_view folder) {
 
 }  // namespace
 
-// What a snapshot holds, counted before there is memory for it.
+// The numbers of items in a snapshot, counted before memory for them is reserved.
 struct IcechunkSnapshot::Counts {
   size_t nodes = 0;
   size_t boxes = 0;
   size_t extents = 0;
 
-  // kDamaged if a box has not one extent for each axis.
+  // Counts the items. kDamaged if a box does not have one extent per axis.
   static Result<Counts> Of(const IcechunkFile& file, const icechunk::Snapshot& snapshot) {
     Counts counts;
     for (const icechunk::Node* node : *snapshot.nodes()) {
@@ -96,7 +96,7 @@ Result<std::shared_ptr<const IcechunkSnapshot>> IcechunkSnapshot::Parse(Icechunk
   snapshot->time_ns_ = IcechunkTimeNs(stored.time());
   snapshot->message_ = TextOf(*stored.message());
   if (auto added = snapshot->Add(file); !added) return Fail(added);
-  // (Moving a long string moves no character: what points into it stays valid.)
+  // Moving a long string does not move its characters, so views of them stay valid.
   snapshot->file_ = std::move(file);
   if (auto checked = snapshot->CheckNodes(); !checked) return Fail(checked);
   return snapshot;
@@ -162,7 +162,7 @@ Result<void> IcechunkSnapshot::CheckNodes() const {
     const bool is_same = before.path == node.path;
     if (is_same || (before.is_array && IsBelow(node.path, before.path))) {
       return Fail(ErrorCode::kDamaged, "{}: damaged: '{}' {}", file_.key, AsciiExcerpt(node.path),
-                  is_same ? "is there twice" : "lies below an array");
+                  is_same ? "appears twice" : "lies below an array");
     }
   }
   return {};

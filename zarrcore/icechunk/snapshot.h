@@ -1,5 +1,5 @@
-// IcechunkSnapshot: the nodes of one commit, with the document of each and, for arrays, which
-// manifest has the references of which chunks.
+// IcechunkSnapshot: the nodes of one commit, with their documents. An array also has the manifests
+// that contain the references of its chunks.
 #pragma once
 
 #include <cstdint>
@@ -20,56 +20,61 @@ namespace zarrfs {
 /// The name of a node's document.
 inline constexpr std::string_view kIcechunkDocument = "zarr.json";
 
-/// Arrays of more dimensions have no chunks here; zarrfs shows none of them.
+/// Maximum number of dimensions of arrays with chunks. zarrfs hides arrays with more dimensions.
 inline constexpr size_t kIcechunkMaxRank = 32;
 
-/// Chunk coordinates along one axis: from `begin` up to, without, `end`.
+/// An interval of chunk coordinates along one axis: [begin, end).
 struct IcechunkInterval {
   uint32_t begin = 0;
   uint32_t end = 0;
 };
 
-/// The references of all chunks in this box are in one manifest. Boxes of an array do not overlap.
+/// A box of chunks whose references are in one manifest. Boxes of an array do not overlap.
 struct IcechunkBox {
   IcechunkId manifest{};
-  std::span<const IcechunkInterval> extents;  // one for each axis
+  std::span<const IcechunkInterval> extents;  // one interval per axis
 
-  /// Whether a chunk whose coordinates begin with `prefix` may be in it.
+  /// True if a chunk whose coordinates begin with `prefix` may be in the box.
   [[nodiscard]] bool MayHave(std::span<const uint32_t> prefix) const;
 };
 
 struct IcechunkNode {
-  std::string_view path;      // "a/b"; "" is the root
-  std::string_view document;  // zarr.json
+  std::string_view path;      // such as "a/b"; "" is the root
+  std::string_view document;  // the contents of its zarr.json
   IcechunkNodeId id{};
   bool is_array = false;
   size_t rank = 0;
   std::span<const IcechunkBox> boxes;
 };
 
-/// Immutable.
+/// The nodes of one commit. Immutable.
 class IcechunkSnapshot {
  public:
-  /// `file` is the content of snapshots/`id`. kDamaged if it is another snapshot, or breaks the
-  /// format.
+  /// Parses `file`, the content of snapshots/`id`. kDamaged if it is another snapshot, or violates
+  /// the format.
   [[nodiscard]] static Result<std::shared_ptr<const IcechunkSnapshot>> Parse(IcechunkFile file,
                                                                              const IcechunkId& id);
 
   [[nodiscard]] const IcechunkId& id() const { return id_; }
-  /// nullopt for the first one, and in repositories of version 2.
+  /// The previous snapshot; nullopt for the first snapshot, and in repositories of version 2.
   [[nodiscard]] const std::optional<IcechunkId>& parent() const { return parent_; }
-  [[nodiscard]] int64_t time_ns() const { return time_ns_; }  // since 1970
+  [[nodiscard]] int64_t time_ns() const { return time_ns_; }  // nanoseconds since 1970
   [[nodiscard]] std::string_view message() const { return message_; }
-  /// The file that it was read from.
+  /// The info of the snapshot's file.
   [[nodiscard]] const ObjectInfo& info() const { return file_.info; }
 
-  /// The node at `path`, or null.
+  [[nodiscard]] uint64_t bytes_in_memory() const {
+    return file_.content.capacity() + memory_.bytes();
+  }
+
+  /// The node at `path`; null if it does not exist.
   [[nodiscard]] const IcechunkNode* Find(std::string_view path) const;
-  /// Whether a node lies below `path`.
+  /// True if a node is below `path`.
   [[nodiscard]] bool HasBelow(std::string_view path) const;
-  /// All nodes except the root, so sorted that those below a node follow it.
+  /// All nodes except the root. They are sorted such that the nodes below a node directly follow
+  /// it.
   [[nodiscard]] std::span<const IcechunkNode> nodes() const { return nodes_; }
-  /// Number of the first node whose path and a slash are `text` or come after it.
+  /// The number of the first node whose path plus a slash is not less than `text`.
   [[nodiscard]] size_t LowerBound(std::string_view text) const;
 
  private:
@@ -78,7 +83,7 @@ class IcechunkSnapshot {
   Result<void> CheckNodes() const;
 
   IcechunkFile file_;
-  MemoryBudget::Share memory_;  // of what follows
+  MemoryBudget::Share memory_;  // the memory for the members below
   IcechunkId id_{};
   std::optional<IcechunkId> parent_;
   int64_t time_ns_ = 0;

@@ -1,4 +1,4 @@
-// Values of Icechunk's flatbuffers as those of this room.
+// Converts values of Icechunk's flatbuffers to types of zarrfs.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace zarrfs {
   return id;
 }
 
-// Nanoseconds since 1970.
+// A stored time in microseconds, converted to nanoseconds since 1970.
 [[nodiscard]] inline int64_t IcechunkTimeNs(uint64_t stored_us) {
   constexpr int64_t kNsInUs = 1000;
   constexpr uint64_t kMaxUs = INT64_MAX / kNsInUs;

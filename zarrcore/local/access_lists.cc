@@ -12,7 +12,8 @@
 namespace zarrfs {
 namespace {
 
-// linux/posix_acl_xattr.h: a version, then entries of a tag, permissions and an id.
+// The format of the extended attribute: a version, then entries of a tag, permissions and an id.
+// See linux/posix_acl_xattr.h.
 constexpr uint32_t kVersion = 2;
 constexpr size_t kHead = 4;
 constexpr size_t kEntry = 8;
@@ -71,9 +72,10 @@ uint32_t MaskOfAccessList(std::span<const std::byte> list) {
 
 uint32_t AccessLists::MaskOf(int fd, std::string_view below, const struct stat& status,
                              std::string_view key) {
-  if ((status.st_mode & 077) == 0) return kAll;  // no bits to remove
+  // Neither group nor others have rights that a list could reduce.
+  if ((status.st_mode & 077) == 0) return kAll;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (without_any_.contains(status.st_dev)) return kAll;
   }
   constexpr const char* kName = "system.posix_acl_access";
@@ -93,7 +95,7 @@ uint32_t AccessLists::MaskOf(int fd, std::string_view below, const struct stat& 
   } else if (errno == ENODATA) {
     return kAll;
   } else if (errno == EOPNOTSUPP) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     without_any_.insert(status.st_dev);
     return kAll;
   }

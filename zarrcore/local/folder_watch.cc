@@ -31,37 +31,39 @@ constexpr uint32_t kFolderEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MO
                                    IN_ONLYDIR | IN_EXCL_UNLINK;
 constexpr uint32_t kPathEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-// Beyond this number of changes only their folders are reported, and beyond this number of folders,
-// no names.
+// If more objects than kMaxNamedChanges have changed, their folders are reported instead. If more
+// folders than kMaxNamedFolders have changed, a change of everything is reported.
 constexpr size_t kMaxNamedChanges = 4096;
 constexpr size_t kMaxNamedFolders = 4096;
 constexpr std::chrono::seconds kTryAgainAfter{10};
-// Approximate memory of a watch: 1 KiB in the kernel, and two table entries here.
+// Approximate memory of a watch: 1 KiB in the kernel and two table entries in this process.
 constexpr uint64_t kMemoryOfWatch = 1400;
-// How often to check the directory's identity if its path cannot be watched.
+// The interval at which the directory's identity is checked if its path cannot be watched, in
+// milliseconds.
 constexpr int kLookForPathMs = 1000;
 
-// Whether an object of this name can be part of a Zarr hierarchy, unlike writers' temporary and
-// lock files.
+// True if an object of this name can be part of a Zarr hierarchy. False for temporary files and
+// lock files of writers.
 bool IsZarrName(std::string_view name) {
   return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" ||
          name == ".zmetadata" || name.find_first_not_of("c0123456789.") == std::string_view::npos;
 }
 
-// Whether a folder of this key can hold chunks: "a/c/0/12", "a/3".
+// True if a folder with this key may hold chunks, like "a/c/0/12" or "a/3".
 bool MayHoldChunks(std::string_view folder) {
   const std::string_view name = NameOf(folder);
   return !name.empty() && (name == "c" || name.find_first_not_of("0123456789") == name.npos);
 }
 
-// inotify_add_watch(2) by descriptor.
+// Calls inotify_add_watch(2) for an open folder.
 int AddWatch(int inotify, int folder, uint32_t events) {
   const std::string name = fmt::format("/proc/self/fd/{}", folder);
   return inotify_add_watch(inotify, name.c_str(), events);
 }
 
-template <typename Visit>  // void(const inotify_event&, std::string_view name)
-void VisitEvents(int inotify, Visit visit) {
+template <typename Visit>  // called as visit(const inotify_event&, std::string_view name)
+// Clang cannot see that `visit` may need a mutex.
+void VisitEvents(int inotify, Visit visit) NO_THREAD_SAFETY_ANALYSIS {
   alignas(inotify_event) std::array<char, 65536> buffer;
   for (;;) {
     const ssize_t length = read(inotify, buffer.data(), buffer.size());
@@ -105,7 +107,8 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFo
   watch->mounts_fd_.reset(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
   watch->mounts_ = watch->MountsInside();
   watch->WatchPath();
-  // Other threads handle signals.
+  // The new thread inherits the signal mask. It must block all signals, because other threads
+  // handle them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -137,27 +140,27 @@ void FolderWatch::Wake() const {
 }
 
 uint64_t FolderWatch::Watch(std::string_view folder) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   return Watch(lock, std::string(folder));
 }
 
 uint64_t FolderWatch::WatchAllNames(std::string_view folder) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const std::string key(folder);
   const uint64_t count = Watch(lock, key);
-  // A missing folder that appears later counts as a change of its parent.
+  // A missing folder that appears later counts as a change of its parent folder.
   if (const auto found = by_folder_.find(key); found != by_folder_.end()) {
     found->second.all_names = true;
   }
   return count;
 }
 
-uint64_t FolderWatch::Watch(std::unique_lock<std::mutex>& lock, const std::string& key) {
+uint64_t FolderWatch::Watch(MutexLock& lock, const std::string& key) {
   if (by_folder_.contains(key)) return change_count();
   if (Clock::now() < try_again_ || !HasRoom(lock)) return 0;
-  // Taken before any watch is added, so that a change from here on invalidates the answer.
+  // Reads the count before any watch is added, so any later change invalidates the answer.
   const uint64_t count = change_count();
-  // From the root down, so that no change further up goes unnoticed.
+  // Adds watches from the root down, so no change to a parent folder goes unnoticed.
   for (size_t end = 0;; ++end) {
     end = end == 0 ? 0 : std::min(key.find('/', end), key.size());
     const std::string part = key.substr(0, end);
@@ -181,9 +184,10 @@ std::string FolderWatch::LimitLocked() const {
   return fmt::format("{} folders are watched, {}", by_folder_.size(), limit_);
 }
 
-bool FolderWatch::HasRoom(std::unique_lock<std::mutex>& lock) {
+// Clang cannot see that `lock` holds mutex_.
+bool FolderWatch::HasRoom(MutexLock& lock) NO_THREAD_SAFETY_ANALYSIS {
   if (by_folder_.size() < most_.folders) {
-    // Taking memory may evict what others hold.
+    // Reserving memory may evict values of other caches, so the lock must not be held.
     lock.unlock();
     auto more = ProcessMemory().Take(kMemoryOfWatch);
     lock.lock();
@@ -193,7 +197,7 @@ bool FolderWatch::HasRoom(std::unique_lock<std::mutex>& lock) {
     }
     ReportLimitLocked("and the rest of `memory` is in use");
   } else {
-    ReportLimitLocked("as many as one store may have of fs.inotify.max_user_watches");
+    ReportLimitLocked("the limit of one store, a share of fs.inotify.max_user_watches");
   }
   const auto now = Clock::now();
   if (waiting_since_ == kNobody) waiting_since_ = now;
@@ -203,8 +207,8 @@ bool FolderWatch::HasRoom(std::unique_lock<std::mutex>& lock) {
   return by_folder_.size() < most_.folders;
 }
 
-// False with `absent` set if the folder does not exist: the watch on its parent will report its
-// creation.
+// Adds a watch. False if that is impossible. Sets `absent` if the folder does not exist; the watch
+// on its parent then reports its creation.
 bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
   const Descriptor fd = open_folder_(folder);
   if (!fd) {
@@ -221,14 +225,14 @@ bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
     }
     return false;
   }
-  // A folder with two paths (a bind mount) gets the same watch twice.
+  // A folder with two paths (a bind mount) gets the same watch twice. Only the first path is used.
   if (!by_watch_.try_emplace(watch, folder).second) return false;
   by_folder_.emplace(folder, Watched{watch, ++next_order_});
   return true;
 }
 
 void FolderWatch::EvictLocked() {
-  // A watch relies on the watches further up, so those are dropped after it.
+  // A watch relies on the watches of its parent folders, so these are dropped after it.
   std::vector<std::string> first;
   for (const auto& [folder, watched] : by_folder_) {
     for (std::string_view at = folder; !at.empty();) {
@@ -239,11 +243,12 @@ void FolderWatch::EvictLocked() {
     }
     if (MayHoldChunks(folder)) first.push_back(folder);
   }
-  std::ranges::sort(first, {}, [&](const std::string& folder) {
+  std::ranges::sort(first, {}, [&](const std::string& folder) REQUIRES(mutex_) {
     return std::pair(by_folder_.at(folder).order, -static_cast<ptrdiff_t>(folder.size()));
   });
   first.resize(std::min(first.size(), most_.folders / 8 + 1));
-  // Counted before the watches are dropped: no answer may outlive the watches it relies on.
+  // Counts the change before dropping the watches, because no cached answer may outlive its
+  // watches.
   count_.fetch_add(1, std::memory_order_acq_rel);
   for (std::string& folder : first) {
     const auto found = by_folder_.find(folder);
@@ -270,14 +275,14 @@ void FolderWatch::StartOverLocked() {
 }
 
 WatchState FolderWatch::state() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {by_folder_.size(), LimitLocked()};
 }
 
 bool FolderWatch::ConcernsLocked(const std::string& folder, const inotify_event& event,
                                  std::string_view name) const {
   if (IsZarrName(name) || name == more_ || by_folder_.at(folder).all_names) return true;
-  // A symbolic link may lead to a node, and the event does not distinguish it from a file.
+  // The event does not tell a file from a symbolic link, which may lead to a node.
   if ((event.mask & (IN_CREATE | IN_MOVED_TO)) == 0 || MayHoldChunks(folder)) return false;
   const Descriptor fd = open_folder_(folder);
   struct stat status;
@@ -299,31 +304,34 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
       changes.all = changes.folders.size() > kMaxNamedFolders;
     }
   };
-  const std::lock_guard lock(mutex_);
-  VisitEvents(folders_fd_.get(), [&](const inotify_event& event, std::string_view name) {
-    if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT | IN_MOVE_SELF)) != 0) {
-      start_over = true;
-      return;
-    }
-    const auto found = by_watch_.find(event.wd);
-    if (found == by_watch_.end()) return;
-    const std::string folder = found->second;
-    const bool is_folder = (event.mask & IN_ISDIR) != 0;
-    if ((event.mask & IN_IGNORED) != 0) {  // deleted, after everything below it
-      by_folder_.erase(folder);
-      by_watch_.erase(found);
-      add(folder, "");
-    } else if (is_folder && (event.mask & IN_MOVED_FROM) != 0) {
-      start_over = true;  // the paths of the watches below it have changed
-      add(folder, name);
-    } else if (is_folder || name.empty() || ConcernsLocked(folder, event, name)) {
-      add(folder, name);
-    }
-  });
+  const MutexLock lock(mutex_);
+  VisitEvents(folders_fd_.get(),
+              [&](const inotify_event& event, std::string_view name) REQUIRES(mutex_) {
+                if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT | IN_MOVE_SELF)) != 0) {
+                  start_over = true;
+                  return;
+                }
+                const auto found = by_watch_.find(event.wd);
+                if (found == by_watch_.end()) return;
+                const std::string folder = found->second;
+                const bool is_folder = (event.mask & IN_ISDIR) != 0;
+                // The folder was deleted, and everything below it before.
+                if ((event.mask & IN_IGNORED) != 0) {
+                  by_folder_.erase(folder);
+                  by_watch_.erase(found);
+                  add(folder, "");
+                } else if (is_folder && (event.mask & IN_MOVED_FROM) != 0) {
+                  start_over = true;  // the paths of the watches below the folder have changed
+                  add(folder, name);
+                } else if (is_folder || name.empty() || ConcernsLocked(folder, event, name)) {
+                  add(folder, name);
+                }
+              });
   return changed;
 }
 
-// True if the path may lead to another directory now.
+// Reads the events of the watches on the directory's own path. True if the path may now lead to
+// another directory.
 bool FolderWatch::ReadPathEvents() {
   bool hit = false;
   VisitEvents(path_fd_.get(), [&](const inotify_event& event, std::string_view name) {
@@ -353,7 +361,7 @@ std::pair<uint64_t, uint64_t> FolderWatch::IdentityOfPath() const {
   return {status.st_dev, status.st_ino};
 }
 
-// Watches each folder that a lookup of the path searches, including those of symbolic links.
+// Watches each folder that a lookup of the path searches, including folders of symbolic links.
 void FolderWatch::WatchPath() {
   path_names_.clear();
   Descriptor fresh = NewInotify();
@@ -397,9 +405,9 @@ void FolderWatch::Run() {
     try {
       goes_on = Step();
     } catch (const std::bad_alloc&) {
-      // Which objects changed is unknown: perhaps all.
+      // Events were lost, so every object may have changed.
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         count_.fetch_add(1, std::memory_order_acq_rel);
         StartOverLocked();
       }
@@ -423,7 +431,7 @@ bool FolderWatch::Step() {
   if (wait[2].revents != 0) {
     uint64_t wakes = 0;
     [[maybe_unused]] const ssize_t got = read(wake_fd_.get(), &wakes, sizeof wakes);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     changed = changed || !evicted_.empty();
     changes.unwatched = std::exchange(evicted_, {});
   }
@@ -433,14 +441,16 @@ bool FolderWatch::Step() {
     start_over = start_over || mounts != mounts_;
     mounts_ = std::move(mounts);
   }
-  // No event reports a mount over the directory, or over a folder on its path.
+  // No event reports that a file system was mounted over the directory or over a folder on its
+  // path, so the directory's identity is compared.
   const bool must_compare = !path_is_watched_ || (mounts_changed && !path_.empty());
   const bool path_changed =
       (wait[1].revents != 0 && ReadPathEvents()) || (must_compare && IdentityOfPath() != identity_);
   if (path_changed) WatchPath();
   if (start_over || path_changed) {
-    const std::lock_guard lock(mutex_);
-    // Counted before the watches are dropped: no answer may outlive the watches it relies on.
+    const MutexLock lock(mutex_);
+    // Counts the change before dropping the watches, because no cached answer may outlive its
+    // watches.
     count_.fetch_add(1, std::memory_order_acq_rel);
     StartOverLocked();
     changes.all = changed = true;

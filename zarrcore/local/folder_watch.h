@@ -1,16 +1,16 @@
 // FolderWatch: notices changes below a local directory, with inotify(7).
 //
-// Folders are watched individually, on demand, up to a limit. Further folders are not watched, so a
-// store with more folders than watches keeps its cached answers. Once a folder has waited for a
-// watch for an hour, the oldest eighth of the watches on chunk folders is dropped and reported as
-// unwatched. The folders on the path of the directory itself are watched too: another directory may
-// be put in its place.
+// Folders are watched individually, on demand, up to a limit. Folders beyond the limit are not
+// watched, so cached answers about watched folders stay valid. Once a folder has waited for a watch
+// for an hour, the oldest eighth of the watches on chunk folders is dropped, and these folders are
+// reported as unwatched. The folders on the path of the directory are also watched, because another
+// directory may replace it.
 //
-// Mounting or unmounting a file system inside the directory replaces the folders below: all watches
-// are dropped, and everything is reported as changed.
+// Mounting or unmounting a file system inside the directory replaces folders, so all watches are
+// dropped and everything is reported as changed.
 //
-// Folders behind a symbolic link or on another file system are not watched, nor are folders for
-// which the kernel has no watches left (reported once): Watch() returns 0 for them.
+// Watch() returns 0 for folders that are not watched: folders behind a symbolic link or on another
+// file system, and folders for which the kernel has no watches left, which is reported once.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,6 +26,7 @@
 #include <vector>
 
 #include "zarrcore/base/memory_budget.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/os/descriptor.h"
 #include "zarrcore/store/store.h"
@@ -38,26 +38,27 @@ namespace zarrfs {
 /// The maximum number of watched folders.
 struct WatchLimit {
   size_t folders = 16384;
-  /// How long a folder waits for a watch before others are dropped.
+  /// How long a folder waits for a watch before other watches are dropped.
   std::chrono::nanoseconds patience = std::chrono::hours(1);
 
-  /// The share of the kernel's limit for this user (fs.inotify.max_user_watches) that one store may
-  /// use: three quarters if the user has no other processes (`is_alone`), else half.
+  /// The number of watches that one store may use: three quarters of the kernel's limit for this
+  /// user (fs.inotify.max_user_watches) if the user has no other processes (`is_alone`), otherwise
+  /// half.
   [[nodiscard]] static WatchLimit OfUser(bool is_alone);
 };
 
 class FolderWatch {
  public:
   /// Opens a folder by its key with O_PATH, following no symbolic link and entering no other file
-  /// system. Empty, with errno set, on failure.
+  /// system. Returns an empty descriptor, with errno set, on failure.
   using OpenFolder = std::function<Descriptor(const std::string& key)>;
-  /// Called once with one line for the log: why some folders are not watched.
+  /// Called once, with a message for the log that says why some folders are not watched.
   using Report = std::function<void(std::string_view)>;
 
-  /// `path`: of the directory, absolute; empty to not watch the path. A thread of the watch calls
-  /// the listener until the watch is destroyed. `more`: changes to objects of this name are
-  /// reported in addition to names that Zarr uses. kUnsupported if the kernel provides no inotify
-  /// instance.
+  /// Starts to watch a directory. `path`: its absolute path; empty to not watch the path. A thread
+  /// of the watch calls the listener until the watch is destroyed. `more`: the name of objects
+  /// whose changes are reported in addition to those with names that Zarr uses. kUnsupported if the
+  /// kernel provides no inotify instance.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
                                                     ChangeListener listener, Report report,
                                                     WatchLimit limit = {}, std::string more = {});
@@ -65,12 +66,12 @@ class FolderWatch {
   FolderWatch(const FolderWatch&) = delete;
   FolderWatch& operator=(const FolderWatch&) = delete;
 
-  /// As Store::Watch and Store::change_count.
+  /// See Store::Watch() and Store::change_count().
   [[nodiscard]] uint64_t Watch(std::string_view folder);
-  /// As Store::WatchAllNames.
+  /// See Store::WatchAllNames().
   [[nodiscard]] uint64_t WatchAllNames(std::string_view folder);
   [[nodiscard]] uint64_t change_count() const { return count_.load(std::memory_order_acquire); }
-  /// As Store::watch_state.
+  /// See Store::watch_state().
   [[nodiscard]] WatchState state() const;
 
  private:
@@ -78,29 +79,29 @@ class FolderWatch {
 
   FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report,
               WatchLimit limit, std::string more);
-  // The caller holds the mutex by `lock`, which is released while memory is reserved.
-  uint64_t Watch(std::unique_lock<std::mutex>& lock, const std::string& folder);
-  bool AddLocked(const std::string& folder, bool& absent);
-  // Whether an event of an object (not a folder) can change an answer.
+  // Watches a folder. `lock` holds mutex_, and releases it while memory is reserved.
+  uint64_t Watch(MutexLock& lock, const std::string& folder) REQUIRES(mutex_);
+  bool AddLocked(const std::string& folder, bool& absent) REQUIRES(mutex_);
+  // True if an event for an object, not for a folder, can change a cached answer.
   bool ConcernsLocked(const std::string& folder, const inotify_event& event,
-                      std::string_view name) const;
-  // Whether another watch may be added; drops others if that was impossible for long.
-  bool HasRoom(std::unique_lock<std::mutex>& lock);
-  void EvictLocked();
-  void ReportLimitLocked(const char* reason);
-  // As in WatchState.
-  std::string LimitLocked() const;
-  void StartOverLocked();
+                      std::string_view name) const REQUIRES(mutex_);
+  // True if another watch may be added. If none could be added for long, drops other watches.
+  bool HasRoom(MutexLock& lock) REQUIRES(mutex_);
+  void EvictLocked() REQUIRES(mutex_);
+  void ReportLimitLocked(const char* reason) REQUIRES(mutex_);
+  // Describes the limit of watches for messages; see WatchState.
+  std::string LimitLocked() const REQUIRES(mutex_);
+  void StartOverLocked() REQUIRES(mutex_);
   void WatchPath();
   void Run();
-  // Waits for changes and reports them; false at the end.
+  // Waits for changes and reports them. False if the thread must end.
   bool Step();
   void Wake() const;
-  // True if something changed, with the changes in `changes`. Sets `start_over` if the watched
-  // paths may lead to other folders now.
+  // Reads events. True if something changed; adds the changes to `changes`. Sets `start_over` if
+  // the watched paths may lead to other folders now.
   bool ReadEvents(Changes& changes, bool& start_over);
   bool ReadPathEvents();
-  // The mounts in the directory: id and path. Empty if that is unknown.
+  // The mounts inside the directory, by id and path. Empty if they are unknown.
   [[nodiscard]] std::vector<std::pair<uint64_t, std::string>> MountsInside() const;
   std::pair<uint64_t, uint64_t> IdentityOfPath() const;
 
@@ -109,34 +110,41 @@ class FolderWatch {
   const ChangeListener listener_;
   const Report report_;
   const WatchLimit most_;
-  const std::string more_;  // "" if there is none
+  const std::string more_;  // the name of additional objects to watch; "" for none
   std::atomic<uint64_t> count_{1};
 
   struct Watched {
     int watch;
-    uint64_t order;  // in which the folders were watched
+    uint64_t order;  // the position in the order in which folders were watched
     bool all_names = false;
   };
-  mutable std::mutex mutex_;  // guards the next ten
+  // Only the watch's thread replaces this descriptor, with the mutex held. That thread may read it
+  // without the mutex.
   Descriptor folders_fd_;
-  std::unordered_map<std::string, Watched> by_folder_;
-  std::unordered_map<int, std::string> by_watch_;
-  uint64_t next_order_ = 0;
-  MemoryBudget::Share memory_;        // of the watches, here and in the kernel
-  std::vector<std::string> evicted_;  // to be reported by the thread
-  std::chrono::steady_clock::time_point waiting_since_ = kNobody;  // of the first folder
-  const char* limit_ = nullptr;  // why further folders are not watched; null if they are
-  bool limit_reported_ = false;
-  std::chrono::steady_clock::time_point try_again_;  // after the kernel had run out of watches
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, Watched> by_folder_ GUARDED_BY(mutex_);
+  std::unordered_map<int, std::string> by_watch_ GUARDED_BY(mutex_);
+  uint64_t next_order_ GUARDED_BY(mutex_) = 0;
+  // The memory of the watches, in this process and in the kernel.
+  MemoryBudget::Share memory_ GUARDED_BY(mutex_);
+  // Folders that the thread must report as unwatched.
+  std::vector<std::string> evicted_ GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point waiting_since_ GUARDED_BY(mutex_) =
+      kNobody;  // when the first folder was refused a watch; kNobody if no folder is waiting
+  const char* limit_ GUARDED_BY(mutex_) =
+      nullptr;  // why further folders are not watched; null if they are
+  bool limit_reported_ GUARDED_BY(mutex_) = false;
+  std::chrono::steady_clock::time_point try_again_
+      GUARDED_BY(mutex_);  // when to try again after the kernel ran out of watches
 
-  // Used by the watch's thread only.
+  // Only the watch's thread uses the members below.
   Descriptor path_fd_;
   std::unordered_map<int, std::string>
-      path_names_;  // by watch: the next components, "/a/b/" if several
+      path_names_;  // by watch: the next components of the path, "/a/b/" if several
   bool path_is_watched_ = false;
-  std::pair<uint64_t, uint64_t> identity_;                // device and inode found at `path_`
-  Descriptor mounts_fd_;                                  // of the kernel's table
-  std::vector<std::pair<uint64_t, std::string>> mounts_;  // MountsInside()
+  std::pair<uint64_t, uint64_t> identity_;                // the device and inode found at `path_`
+  Descriptor mounts_fd_;                                  // the kernel's mount table
+  std::vector<std::pair<uint64_t, std::string>> mounts_;  // the last result of MountsInside()
   Descriptor wake_fd_;
   std::atomic<bool> is_ending_ = false;
   std::thread thread_;

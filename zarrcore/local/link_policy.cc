@@ -9,11 +9,11 @@
 namespace zarrfs {
 namespace {
 
-// Where repositories keep the targets of their links.
+// Folders in which data version control keeps the files that its links lead to.
 constexpr std::array<std::string_view, 3> kObjectFolders = {
     "/.git/annex/objects",  // git-annex, DataLad
-    "/.dvc/cache",          // DVC, in the repository
-    "/files/md5",           // DVC 3, a cache elsewhere
+    "/.dvc/cache",          // DVC, cache inside the repository
+    "/files/md5",           // DVC 3, cache outside the repository
 };
 
 std::string_view FolderThatHolds(std::string_view target) {
@@ -26,7 +26,7 @@ std::string_view FolderThatHolds(std::string_view target) {
   return target.substr(0, target.rfind('/'));
 }
 
-// Whether the folder needs no quotes in a shell, in fstab or in an option list.
+// True if the folder's name needs no quotes in a shell, in fstab and in an option list.
 bool NeedsNoQuotes(std::string_view folder) {
   return std::ranges::all_of(folder, [](char c) {
     return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') ||

@@ -17,19 +17,19 @@ namespace {
 constexpr uint64_t kToRead = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 constexpr uint64_t kToList = kToRead | O_DIRECTORY;
 
-// If nothing is watched, the root is looked up again at its path after this period.
+// If nothing is watched, the path of the root is looked up again after this period.
 constexpr std::chrono::milliseconds kRootCheckPeriod{10};
 
-// The failure for a file of the wrong type. A folder is not an object and a file is not a folder
-// (absent); a socket, FIFO or device exists but cannot be read.
+// The error for a file of the wrong type. A folder where an object is expected, or an object where
+// a folder is expected, counts as absent. A socket, FIFO or device exists, but cannot be read.
 tl::unexpected<Error> FailForType(std::string_view key, uint32_t mode) {
-  if (S_ISREG(mode)) return Fail(ErrorCode::kNotFound, "{}: a file", key);
-  if (S_ISDIR(mode)) return Fail(ErrorCode::kNotFound, "{}: a folder", key);
+  if (S_ISREG(mode)) return Fail(ErrorCode::kNotFound, "{}: a file, not a folder", key);
+  if (S_ISDIR(mode)) return Fail(ErrorCode::kNotFound, "{}: a folder, not a file", key);
   return Fail(ErrorCode::kUnsupported, "{}: neither a regular file nor a folder", key);
 }
 
-// Whether this process may not open the folder although its user may: the sandbox forbids it, and
-// access(2) ignores the sandbox.
+// True if this process may not open the folder although its user may, because the sandbox forbids
+// it. access(2) ignores the sandbox.
 bool IsOutOfReach(int folder) {
   return !OpenAt2(folder, ".", kToList, kBeneath) && errno == EACCES &&
          faccessat(folder, ".", R_OK | X_OK, AT_EACCESS) == 0;
@@ -43,7 +43,7 @@ tl::unexpected<Error> FailWithErrno(std::string_view key, int error_number) {
 
 std::shared_ptr<const Descriptor> LocalFiles::root() {
   if (path_.empty()) return root_;
-  const std::lock_guard lock(root_mutex_);
+  const MutexLock lock(root_mutex_);
   const FolderWatch* const watch = this->watch();
   const uint64_t count = watch != nullptr ? watch->change_count() : 0;
   const auto now = std::chrono::steady_clock::now();
@@ -69,10 +69,10 @@ std::shared_ptr<const Descriptor> LocalFiles::root() {
 }
 
 Result<Opened> LocalFiles::Open(std::string_view key, Purpose purpose) {
-  if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a key", key);
+  if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a valid key", key);
   Result<Opened> opened = OpenOnce(key, purpose);
   if (!opened && opened.error().code == ErrorCode::kTooManyOpenFiles) {
-    // Evict cached descriptors for one that is needed now.
+    // The process has no free descriptors, so closes the cached ones.
     open_files_.Clear();
     opened = OpenOnce(key, purpose);
   }
@@ -99,7 +99,7 @@ Result<Opened> LocalFiles::OpenOnce(std::string_view key, Purpose purpose) {
     Opened& found = **opened;
     found.mode_mask &= rules_.access_lists->MaskOf(found.get(), "", found.status, key);
   }
-  // Lookups below a deleted folder find nothing, which must not look like missing chunks.
+  // Lookups below a deleted root find nothing. That must not look like missing chunks.
   if (struct stat status; !*opened && opened->error().code == ErrorCode::kNotFound &&
                           fstat(root->get(), &status) == 0 && status.st_nlink == 0) {
     return Fail(ErrorCode::kIo, "{}: the store's folder was deleted", key);

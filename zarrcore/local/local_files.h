@@ -1,5 +1,5 @@
-// State that a local store shares with its objects: the root folder and the cache of open
-// descriptors. Objects may outlive their store.
+// LocalFiles: the state that a local store shares with its objects: the root folder, and the cache
+// of open descriptors. Objects may outlive their store.
 #pragma once
 
 #include <fcntl.h>
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/local/folder_watch.h"
 #include "zarrcore/local/mounted_devices.h"
@@ -29,7 +29,7 @@ namespace zarrfs {
 
 [[nodiscard]] tl::unexpected<Error> FailWithErrno(std::string_view key, int error_number);
 
-/// An entry of the cache of open descriptors.
+/// A cached open descriptor of an object.
 struct OpenFile {
   explicit OpenFile(Descriptor descriptor) : fd(std::move(descriptor)) {}
 
@@ -40,20 +40,20 @@ struct OpenFile {
 /// An open file or folder of the store.
 struct Opened {
   Descriptor fd;
-  bool directly = true;       // neither a symbolic link nor another mount on its path
-  uint32_t mode_mask = 0777;  // see Walked
+  bool directly = true;       // neither a symbolic link nor another mount is on its path
+  uint32_t mode_mask = 0777;  // see Walked::mode_mask
   struct stat status = {};
 
   [[nodiscard]] int get() const { return fd.get(); }
 };
 
-/// Thread-safe.
+/// Opens files and folders of a local store. Thread-safe.
 class LocalFiles {
  public:
   using OpenFiles = LruCache<uint64_t, OpenFile>;
 
-  /// `path`: where the root was found and will be looked up again; empty to never look it up.
-  /// `on_out_of_reach`: of LocalStoreOptions.
+  /// `path`: where the root was found, and where it is looked up again; empty to never look it up.
+  /// For `on_out_of_reach` see LocalStoreOptions.
   LocalFiles(Descriptor root, std::string path, WalkRules rules, size_t max_open_files,
              std::function<void()> on_out_of_reach)
       : path_(std::move(path)),
@@ -62,11 +62,11 @@ class LocalFiles {
         root_(std::make_shared<const Descriptor>(std::move(root))),
         open_files_(max_open_files, max_open_files >= 1024 ? 4 : 1) {}
 
-  /// The current root: another directory may have been put in its place.
+  /// The current root. It changes if another directory replaces it at its path.
   [[nodiscard]] std::shared_ptr<const Descriptor> root();
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// Null before StartWatching().
+  /// The watch on the store; null before StartWatching().
   [[nodiscard]] FolderWatch* watch() const { return watch_.load(std::memory_order_acquire); }
   void set_watch(FolderWatch* watch) { watch_.store(watch, std::memory_order_release); }
 
@@ -74,17 +74,18 @@ class LocalFiles {
   [[nodiscard]] OpenFiles& open_files() { return open_files_; }
   [[nodiscard]] uint64_t NextSerial() { return next_serial_.fetch_add(1); }
 
-  // These resolve `key`, following symbolic links by the rules and staying out of zarrfs mounts,
-  // and fail like WalkPath(). They open only regular files and folders. Other files are not even
-  // opened and closed: that would unblock the writer of a FIFO, or trigger a device.
+  // The functions below resolve `key`. They follow symbolic links by the rules, do not enter zarrfs
+  // mounts, and fail like WalkPath(). They open only regular files and folders: merely opening
+  // another file could unblock the writer of a FIFO or trigger a device.
 
-  /// Opens a regular file or folder with O_PATH; kUnsupported for anything else.
+  /// Opens a regular file or folder with O_PATH. kUnsupported for any other type of file.
   [[nodiscard]] Result<Opened> Find(std::string_view key) { return Open(key, Purpose::kLook); }
-  /// Opens a regular file; kNotFound for a folder, kUnsupported for anything else.
+  /// Opens a regular file. kNotFound for a folder, kUnsupported for any other type of file.
   [[nodiscard]] Result<Opened> OpenToRead(std::string_view key) {
     return Open(key, Purpose::kRead);
   }
-  /// Opens a folder, without `status`; kNotFound for a file, kUnsupported for anything else.
+  /// Opens a folder; does not set `status`. kNotFound for a file, kUnsupported for any other type
+  /// of file.
   [[nodiscard]] Result<Opened> OpenToList(std::string_view key) {
     return Open(key, Purpose::kList);
   }
@@ -94,7 +95,8 @@ class LocalFiles {
 
   Result<Opened> Open(std::string_view key, Purpose purpose);
   Result<Opened> OpenOnce(std::string_view key, Purpose purpose);
-  // nullopt if there is a symbolic link or another mount on the path.
+  // Opens a file with one openat2(2) call. nullopt if a symbolic link or another mount is on the
+  // path.
   static std::optional<Result<Opened>> OpenDirectly(std::string_view key, const char* path,
                                                     int root, Purpose purpose);
   Result<Opened> OpenByWalking(std::string_view key, std::shared_ptr<const Descriptor> root,
@@ -105,10 +107,12 @@ class LocalFiles {
   const WalkRules rules_;
   MountedDevices devices_;
   PathModes modes_;
-  std::mutex root_mutex_;  // guards the next three unless path_ is empty
+  Mutex root_mutex_;  // also guards root_, unless path_ is empty
   std::shared_ptr<const Descriptor> root_;
-  uint64_t root_count_ = 0;                             // change_count() at the last lookup
-  std::chrono::steady_clock::time_point root_checked_;  // if no watch exists
+  // change_count() when the root was last looked up.
+  uint64_t root_count_ GUARDED_BY(root_mutex_) = 0;
+  std::chrono::steady_clock::time_point root_checked_
+      GUARDED_BY(root_mutex_);  // when the root was last looked up; used if no watch exists
   std::atomic<FolderWatch*> watch_ = nullptr;
   OpenFiles open_files_;
   std::atomic<uint64_t> next_serial_{1};

@@ -25,17 +25,17 @@
 namespace zarrfs {
 namespace {
 
-// Attempts to read an object that is being rewritten before the reader gets an error.
+// Maximum attempts to read an object that is being rewritten.
 constexpr int kMaxReads = 4;
 
-// Descriptors that have been idle for this long are closed: the file may have been deleted, or
-// somebody may want to unmount its file system.
+// Descriptors that were idle for this many nanoseconds are closed, because the file may have been
+// deleted, or a user may want to unmount its file system.
 constexpr int64_t kMaxIdleNs = 60'000'000'000;
 
 constexpr int64_t kLocalGranularityNs = 20'000'000;
 constexpr int64_t kNetworkGranularityNs = 2'000'000'000;
 
-// Nanoseconds since 1970, clamped to the range of 64 bits: the years 1677 to 2262.
+// Nanoseconds since 1970, clamped to the range of 64 bits, which is the years 1677 to 2262.
 int64_t TimeNs(const timespec& time) {
   constexpr int64_t kNsPerSecond = 1'000'000'000;
   constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
@@ -62,8 +62,8 @@ ObjectInfo InfoOf(const Opened& opened) {
   return info;
 }
 
-// Whether an open file still holds the bytes of `version`. Losing the last name (unlink, or rename
-// of another file over it) touches ctime, and nothing else.
+// True if an open file still has the bytes of `version`. If its last name is removed, by unlink()
+// or by a rename over it, only its ctime changes.
 bool StillHolds(const struct stat& status, const Version& version) {
   return status.st_dev == version.device && status.st_ino == version.inode &&
          static_cast<uint64_t>(status.st_size) == version.size &&
@@ -71,7 +71,7 @@ bool StillHolds(const struct stat& status, const Version& version) {
          (status.st_nlink == 0 || TimeNs(status.st_ctim) == version.ctime_ns);
 }
 
-// Whether files change on this machine alone, and answers do not depend on another one.
+// True if only this machine can change the files, and no other machine is involved in reading them.
 bool IsLocal(int fd) {
   constexpr std::array<int64_t, 14> kLocal = {
       0xEF53,      // ext2 to ext4
@@ -93,7 +93,7 @@ bool IsLocal(int fd) {
   struct statfs file_system;
   struct stat status;
   if (fstatfs(fd, &file_system) != 0 || fstat(fd, &status) != 0) return false;
-  // Sign-extended on some systems.
+  // Some systems sign-extend f_type.
   const int64_t type = int64_t{file_system.f_type} & 0xFFFFFFFF;
   if (type != kOverlay) return std::ranges::find(kLocal, type) != kLocal.end();
   const std::vector<Mounted> table = MountTable();
@@ -106,7 +106,8 @@ bool IsLocal(int fd) {
   });
 }
 
-// pread(2) until `out` is full or the file ends; the bytes read, or -1 and errno.
+// Calls pread(2) until `out` is full or the file ends. Returns the number of bytes read, or -1 with
+// errno set.
 ssize_t ReadFully(int fd, uint64_t offset, std::span<std::byte> out) {
   size_t have = 0;
   while (have < out.size()) {
@@ -139,7 +140,7 @@ class LocalObject final : public Object {
   [[nodiscard]] const ObjectInfo& info() const override { return info_; }
 
   [[nodiscard]] Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
-    // `file` keeps the descriptor open even if the cache evicts it during the read.
+    // Keeps the descriptor open even if the cache evicts it during the read.
     LocalFiles::OpenFiles::ValuePtr file = files_->open_files().Get(serial_);
     if (file == nullptr) {
       Result<LocalFiles::OpenFiles::ValuePtr> reopened = Reopen();
@@ -155,7 +156,7 @@ class LocalObject final : public Object {
       have = ReadFully(fd, offset, out);
       if (have < 0) return FailWithErrno(key_, errno);
     }
-    // After the read, to notice a change before or during it.
+    // The status is read after the bytes, so a change before or during the read is noticed.
     struct stat status;
     if (fstat(fd, &status) != 0) return FailWithErrno(key_, errno);
     if (!StillHolds(status, info_.version)) {
@@ -186,7 +187,7 @@ class LocalObject final : public Object {
   }
 
   const std::shared_ptr<LocalFiles> files_;
-  const uint64_t serial_;  // of its descriptor in the cache
+  const uint64_t serial_;  // the key of its descriptor in the cache
   const std::string key_;
   const ObjectInfo info_;
 };
@@ -200,6 +201,7 @@ class LocalFolderStream final : public FolderStream {
     std::unique_ptr<LocalFolderStream> stream(new LocalFolderStream(files, std::string(folder)));
     stream->directory_ = ReadNames(std::move(opened->fd));
     if (stream->directory_ == nullptr) return FailWithErrno(folder, errno);
+    stream->FindMounts();
     return stream;
   }
 
@@ -220,7 +222,7 @@ class LocalFolderStream final : public FolderStream {
         auto found = EntryOf(name);
         if (!found) return Fail(found);
         if (*found) entries.push_back(**std::move(found));
-      } else {  // a socket, FIFO or device
+      } else {  // the file is a socket, FIFO or device
         entries.push_back({std::string(name), false, true});
       }
     }
@@ -229,12 +231,14 @@ class LocalFolderStream final : public FolderStream {
 
  private:
   LocalFolderStream(std::shared_ptr<LocalFiles> files, std::string folder)
-      : files_(std::move(files)),
-        folder_(std::move(folder)),
-        // Read the mount table once, not for each entry. If it cannot be read, mounts are refused
-        // when they are entered.
-        zarrfs_(files_->devices().Zarrfs().value_or(std::vector<dev_t>{})) {
-    // A view of a mount may itself be a store.
+      : files_(std::move(files)), folder_(std::move(folder)) {}
+
+  // Reads the mount table once instead of once per entry. If it cannot be read, mounts are refused
+  // when they are entered.
+  void FindMounts() {
+    zarrfs_ = files_->devices().ZarrfsIn(dirfd(directory_.get())).value_or(std::vector<dev_t>{});
+    if (zarrfs_.empty()) return;
+    // The root itself may be inside a zarrfs mount. Its folders may then be listed.
     if (const auto own = GlanceAt(files_->root()->get())) std::erase(zarrfs_, own->id.device);
   }
 
@@ -244,24 +248,25 @@ class LocalFolderStream final : public FolderStream {
     return glance && std::ranges::find(zarrfs_, glance->id.device) != zarrfs_.end();
   }
 
-  // The entry for a symbolic link, or for a name of unknown type. nullopt if it is gone by now.
+  // The entry for a symbolic link, or for a name whose type is unknown. nullopt if it no longer
+  // exists.
   [[nodiscard]] Result<std::optional<ListEntry>> EntryOf(std::string_view name) const {
     const auto found = files_->Find(JoinKey(folder_, name));
     if (found) return ListEntry{std::string(name), InfoOf(*found).is_folder, false};
     switch (found.error().code) {
       case ErrorCode::kNotFound:
         return std::nullopt;
-      case ErrorCode::kTooManyOpenFiles:  // the next listing may succeed
+      case ErrorCode::kTooManyOpenFiles:  // report the error, because the next listing may succeed
       case ErrorCode::kInterrupted:
         return Fail(found);
-      default:  // it exists, despite the error
+      default:  // the name exists, despite the error
         return ListEntry{std::string(name), found.error().code == ErrorCode::kZarrfsMount, true};
     }
   }
 
   const std::shared_ptr<LocalFiles> files_;
   const std::string folder_;
-  std::vector<dev_t> zarrfs_;  // devices of zarrfs mounts
+  std::vector<dev_t> zarrfs_;  // the devices of the zarrfs mounts in the folder
   FolderNames directory_;
 };
 
@@ -374,9 +379,9 @@ class LocalStore final : public Store {
   const std::string path_;
   const std::shared_ptr<LocalFiles> files_;
   const bool answers_fast_;
-  const bool is_alone_;  // this process is the only one of its user
+  const bool is_alone_;  // whether the user has no other processes
   const std::string watched_name_;
-  mutable std::unique_ptr<FolderWatch> watch_;  // owned here; for use see files_->watch()
+  mutable std::unique_ptr<FolderWatch> watch_;  // owned here; used through files_->watch()
 };
 
 size_t DefaultMaxOpenFiles() {
@@ -399,7 +404,7 @@ Result<WalkRules> RulesOf(const std::string& path, const Descriptor& root,
   }
   rules.store_moves = options.follow_path;
   std::error_code error;
-  // Does not look at the path, which may be hidden.
+  // Resolves the path of the descriptor, because a mount may cover `path`.
   const auto real =
       std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", root.get()), error);
   for (std::string store_path : {path, real.string()}) {
@@ -427,7 +432,7 @@ Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStor
     return Fail(ErrorCode::kUnsupported, "{}: openat2 is missing: needs Linux 5.6 or newer", path);
   }
   if (!probe) return FailWithErrno(path, errno);
-  // Files are reopened through it once their type is known (Reopen()).
+  // Reopen() needs /proc to open files whose type has been checked.
   if (access("/proc/self/fd", F_OK) != 0) {
     return Fail(ErrorCode::kUnsupported,
                 "{}: /proc is missing: mount it (mount -t proc proc /proc)", path);

@@ -2,18 +2,18 @@
 //
 // Every path is resolved beneath a descriptor of the root (openat2, RESOLVE_BENEATH |
 // RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV). Paths with a symbolic link or another mount are resolved
-// one component at a time (local/path_walk.h), subject to the link policy. A link that is not
+// one component at a time (local/path_walk.h), subject to the link policy. A link that must not be
 // followed, dangles or loops exists but cannot be read: kLinkRefused, and is_refused in a listing.
 //
-// If another directory replaces the root (by rename, or by changing a symbolic link on its path),
-// it is the store from then on, unless it is a zarrfs mount. Folders that are zarrfs mounts are
-// neither entered (kZarrfsMount, is_refused) nor sent a request, so a mount point inside its own
-// source neither hangs nor recurses. Other mounts inside the source are read like any folder.
-// Sockets, FIFOs and devices are never opened: kUnsupported.
+// If another directory replaces the root, by rename or by a changed symbolic link on its path, it
+// becomes the root, unless it is a zarrfs mount. Folders that are zarrfs mounts are not entered
+// (kZarrfsMount, is_refused) and get no requests, so a mount point inside its own source neither
+// hangs nor recurses. Other mounts inside the source are read like any folder. Sockets, FIFOs and
+// devices are never opened: kUnsupported.
 //
 // Objects keep their descriptor in a cache of at most `max_open_files` until CloseIdle() finds it
-// idle; the next read opens the file again and fails with kStale if it is another version by then.
-// After every read an fstat proves that the file did not change during the read. A file that was
+// idle. The next read opens the file again, and fails with kStale if it has another version. An
+// fstat after every read proves that the file did not change during the read. A file that was
 // unlinked or replaced by rename keeps its version as long as its descriptor is open.
 #pragma once
 
@@ -31,37 +31,36 @@
 namespace zarrfs {
 
 struct LocalStoreOptions {
-  /// Maximum number of open descriptors; 0 means three quarters of RLIMIT_NOFILE's soft limit, less
-  /// 64.
+  /// Maximum number of open descriptors. 0: three quarters of RLIMIT_NOFILE's soft limit, minus 64.
   size_t max_open_files = 0;
-  /// Whether to look up the root at its path again. Must be false if this process serves a mount
-  /// over the path, where it would wait for itself.
+  /// Whether to look up the root again at its path. Must be false if this process serves a mount
+  /// that covers the path, because the lookup would wait for this process.
   bool follow_path = true;
   /// Which symbolic links are followed.
   LinkPolicy links = {};
-  /// Whether users other than this process's will read the data. If so, ObjectInfo::mode grants
-  /// them no more than the folders above do (ModeMask()).
+  /// True if users other than the one of this process read the data. ObjectInfo::mode then grants
+  /// them no more than the folders above do; see ModeMask().
   bool others_read = true;
-  /// The user for whom this process reads, who may read the whole store.
+  /// The user on whose behalf this process reads. This user may read the whole store.
   uid_t reader = geteuid();
-  /// A name of objects that are watched (StartWatching()) in addition to Zarr's.
+  /// A name of objects that StartWatching() watches in addition to the names that Zarr uses.
   std::string watched_name = {};
   /// Called once, with the key of the first object or folder whose access control list removed
-  /// permissions that its bits show (access_lists.h).
+  /// permissions that its bits show; see access_lists.h.
   std::function<void(std::string_view key)> on_access_list = {};
-  /// Called each time another directory has replaced the root and this process's sandbox does not
-  /// let it read that directory; the store keeps the old root.
+  /// Called each time another directory has replaced the root but this process's sandbox does not
+  /// let it read that directory. The store keeps the old root.
   std::function<void()> on_out_of_reach = {};
 };
 
-/// Opens the directory `path`, or uses `root` (O_PATH) if it was opened before: a mount may hide it
-/// by now, and the path is not looked up at all. kNotFound, kNotADirectory or kPermissionDenied if
-/// it, or a folder of the link policy, cannot be opened.
+/// Opens the directory `path`, or uses `root` (O_PATH) if the caller has opened it; `path` is then
+/// not looked up, because a mount may cover it. kNotFound, kNotADirectory or kPermissionDenied if
+/// the directory or a folder of the link policy cannot be opened.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path,
                                                             LocalStoreOptions options = {},
                                                             Descriptor root = {});
 
-/// Raises the soft limit of RLIMIT_NOFILE to the hard limit; returns the new limit.
+/// Raises the soft limit of RLIMIT_NOFILE to the hard limit. Returns the new limit.
 size_t RaiseOpenFileLimit();
 
 }  // namespace zarrfs

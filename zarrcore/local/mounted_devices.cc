@@ -1,6 +1,7 @@
 #include "zarrcore/local/mounted_devices.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <sys/vfs.h>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "zarrcore/local/open_at.h"
 #include "zarrcore/os/mount_table.h"
 
 namespace zarrfs {
@@ -26,6 +28,12 @@ MountKind KindOfType(std::string_view type) {
   if (type == "autofs") return MountKind::kAutomount;
   const bool is_kernel = std::ranges::find(kKernelTypes, type) != kKernelTypes.end();
   return is_kernel ? MountKind::kKernel : MountKind::kPlain;
+}
+
+// "/a" for "/a/b", "/" for "/a".
+std::string_view FolderOfPath(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 ? path.substr(0, 1) : path.substr(0, slash);
 }
 
 }  // namespace
@@ -57,29 +65,28 @@ Result<void> MountedDevices::ReadLocked() {
     table_.reset();
     return Fail(ErrorCode::kIo, "/proc/self/mountinfo cannot be read");
   }
-  devices_.clear();
+  rows_.clear();
   for (const Mounted& mounted : table) {
-    devices_.emplace_back(mounted.device, KindOfType(mounted.type));
+    rows_.push_back({mounted.device, KindOfType(mounted.type), mounted.path});
   }
   return {};
 }
 
 Result<MountKind> MountedDevices::KindOf(int fd, dev_t device) {
-  const auto find = [&] {
-    return std::ranges::find(devices_, device, [](const auto& row) { return row.first; });
-  };
+  const auto find = [&]()
+                        REQUIRES(mutex_) { return std::ranges::find(rows_, device, &Row::device); };
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto updated = UpdateLocked(); !updated) return Fail(updated);
     auto found = find();
-    if (found == devices_.end()) {  // perhaps it has just been mounted
+    if (found == rows_.end()) {  // it may just have been mounted
       if (const auto updated = ReadLocked(); !updated) return Fail(updated);
       found = find();
     }
-    if (found != devices_.end()) return found->second;
+    if (found != rows_.end()) return found->kind;
   }
-  // A Btrfs subvolume, or a mount of another namespace. Neither can be a zarrfs mount that this
-  // process serves.
+  // The device is that of a Btrfs subvolume, or of a mount in another namespace. Neither can be a
+  // zarrfs mount that this process serves.
   struct statfs file_system;
   if (fstatfs(fd, &file_system) != 0) return MountKind::kPlain;
   const bool is_kernel =
@@ -88,11 +95,25 @@ Result<MountKind> MountedDevices::KindOf(int fd, dev_t device) {
 }
 
 Result<std::vector<dev_t>> MountedDevices::Zarrfs() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto updated = UpdateLocked(); !updated) return Fail(updated);
   std::vector<dev_t> found;
-  for (const auto& [device, kind] : devices_) {
-    if (kind == MountKind::kZarrfs) found.push_back(device);
+  for (const Row& row : rows_) {
+    if (row.kind == MountKind::kZarrfs) found.push_back(row.device);
+  }
+  return found;
+}
+
+Result<std::vector<dev_t>> MountedDevices::ZarrfsIn(int folder) {
+  const auto path = ReadLinkAt(AT_FDCWD, fmt::format("/proc/self/fd/{}", folder).c_str());
+  // "… (deleted)" and "(unreachable)…" are not paths. A folder may also have such a name.
+  if (!path || !path->starts_with('/') || path->ends_with(')')) return Zarrfs();
+  const MutexLock lock(mutex_);
+  if (const auto updated = UpdateLocked(); !updated) return Fail(updated);
+  std::vector<dev_t> found;
+  for (const Row& row : rows_) {
+    const bool is_in = row.path.size() > 1 && FolderOfPath(row.path) == *path;
+    if (row.kind == MountKind::kZarrfs && is_in) found.push_back(row.device);
   }
   return found;
 }

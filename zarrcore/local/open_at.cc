@@ -16,7 +16,7 @@ Descriptor OpenAt2(int folder, const char* path, uint64_t flags, uint64_t resolv
   open_how how{};
   how.flags = flags | O_CLOEXEC;
   how.resolve = resolve;
-  // EAGAIN: a rename raced with the resolution of "..", so the kernel cannot tell whether the path
+  // EAGAIN: a rename happened while ".." was resolved, so the kernel cannot tell whether the path
   // stayed beneath the folder.
   for (int tries = 0;; ++tries) {
     const long fd = syscall(SYS_openat2, folder, path, &how, sizeof how);
@@ -31,7 +31,7 @@ Descriptor Reopen(int fd, uint64_t flags) {
   for (;;) {
     Descriptor opened(open(path.data(), static_cast<int>(flags) | O_CLOEXEC));
     if (opened || errno != EINTR) {
-      // /proc is missing, not the file.
+      // ENOENT: /proc is missing, not the file.
       if (!opened && errno == ENOENT) errno = EIO;
       return opened;
     }
@@ -42,7 +42,8 @@ std::optional<Glance> GlanceAt(int folder, const char* name) {
   struct statx status;
   const int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
   constexpr unsigned kWanted =
-      STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO;  // the device is always included
+      // statx() always returns the device.
+      STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO;
   if (statx(folder, name, flags, kWanted, &status) != 0) return std::nullopt;
   return Glance{{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino},
                 status.stx_mode,

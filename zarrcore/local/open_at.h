@@ -1,4 +1,4 @@
-// Opens and inspects files without leaving a folder, following links or waiting for a mount.
+// Opens and inspects files. Never leaves a folder, follows a link or waits for a mount.
 #pragma once
 
 #include <linux/openat2.h>
@@ -12,17 +12,19 @@
 
 namespace zarrfs {
 
-/// openat2(2), which glibc does not wrap, with O_CLOEXEC. Empty, with errno set, on failure.
+/// Calls openat2(2), which glibc does not wrap, with O_CLOEXEC. Returns an empty descriptor, with
+/// errno set, on failure.
 [[nodiscard]] Descriptor OpenAt2(int folder, const char* path, uint64_t flags, uint64_t resolve);
 
-/// Opens exactly the file for which `fd` (O_PATH) was opened, even if its name has another file by
-/// now: a caller that has checked for a regular file never opens a FIFO or device in its place.
-/// Empty, with errno set, on failure; never ENOENT.
+/// Opens exactly the file of `fd` (O_PATH), even if its name now leads to another file. So a caller
+/// that has checked for a regular file never opens a FIFO or device in its place. Returns an empty
+/// descriptor, with errno set, on failure; errno is never ENOENT.
 [[nodiscard]] Descriptor Reopen(int fd, uint64_t flags);
 
-/// `resolve` for OpenAt2(): never leaves the folder.
+/// Flags for OpenAt2() that never leave the folder.
 inline constexpr uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-/// Also neither follows a symbolic link nor enters another mount.
+/// Flags for OpenAt2() that neither leave the folder, nor follow a symbolic link, nor enter another
+/// mount.
 inline constexpr uint64_t kDirectly = kBeneath | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS;
 
 struct FileId {
@@ -32,8 +34,8 @@ struct FileId {
   bool operator==(const FileId&) const = default;
 };
 
-/// The kernel's cached attributes of a file or folder: its file system gets no request. So it is
-/// safe even for a mount that this process serves; permissions may be out of date.
+/// The kernel's cached attributes of a file or folder. The file system gets no request, so even a
+/// mount that this process serves can be inspected. Permissions may be out of date.
 struct Glance {
   FileId id;
   uint32_t mode = 0;  // file type and permissions
@@ -41,12 +43,12 @@ struct Glance {
   uint32_t gid = 0;
 };
 
-/// Glances at `name` in `folder`, or at the descriptor itself for "". Follows no symbolic link and
+/// Inspects `name` in `folder`, or the descriptor itself for "". Follows no symbolic link and
 /// triggers no automount. nullopt, with errno set, on failure.
 [[nodiscard]] std::optional<Glance> GlanceAt(int folder, const char* name = "");
 
-/// The target of the symbolic link `name` in `folder`, or, for "", of the link that `folder` itself
-/// is. nullopt, with errno set, on failure; EINVAL: it is not a link.
+/// The target of the symbolic link `name` in `folder`. For "", `folder` itself must be the link.
+/// nullopt, with errno set, on failure; EINVAL if it is not a link.
 [[nodiscard]] std::optional<std::string> ReadLinkAt(int folder, const char* name = "");
 
 }  // namespace zarrfs

@@ -36,7 +36,7 @@ std::shared_ptr<const std::vector<FolderMode>> PathModes::Above(int root, std::s
   const std::string_view folder = FolderOf(key);
   const auto now = std::chrono::steady_clock::now();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = known_.find(folder);
     if (known != known_.end()) {
       const uint64_t count = known->second.change_count;
@@ -45,14 +45,15 @@ std::shared_ptr<const std::vector<FolderMode>> PathModes::Above(int root, std::s
       if (is_current) return known->second.folders;
     }
   }
-  const uint64_t count = watch != nullptr ? watch->Watch(folder) : 0;  // before the lookups
+  // The count before the lookups, so later changes invalidate the result.
+  const uint64_t count = watch != nullptr ? watch->Watch(folder) : 0;
   auto folders = std::make_shared<std::vector<FolderMode>>();
   std::string path;
   for (size_t end = 0; end < folder.size(); ++end) {
     end = std::min(folder.find('/', end), folder.size());
     path.assign(folder.substr(0, end));
     struct stat status;
-    // A folder of unknown mode lets only this process through.
+    // The mode of the folder is unknown, so only this process may pass through it.
     FolderMode mode{0, ~0U, ~0U};
     if (fstatat(root, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
       const uint32_t mask = lists.MaskOf(root, path, status, path);
@@ -60,7 +61,7 @@ std::shared_ptr<const std::vector<FolderMode>> PathModes::Above(int root, std::s
     }
     if (std::ranges::find(*folders, mode) == folders->end()) folders->push_back(mode);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (known_.size() >= kMaxKnown) known_.clear();
   known_.insert_or_assign(std::string(folder), Known{folders, count, now});
   return folders;

@@ -1,20 +1,20 @@
-// The permissions that the folders above a file leave to it.
+// The permissions of a file, reduced by those of the folders above it in the store.
 //
-// Paths in a mount differ from paths in the store: chunks of one folder may be in several folders
-// of the store, and a consolidated document repeats metadata from far below. So a file must be no
-// more accessible to others than the path to it.
+// Paths in a mount differ from paths in the store: chunks that a mount shows in one folder may lie
+// in several folders of the store, and a consolidated document repeats metadata from folders far
+// below. So the mode of a file must grant others no more than the path to it in the store does.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/local/access_lists.h"
 #include "zarrcore/local/folder_watch.h"
 
@@ -28,10 +28,10 @@ struct FolderMode {
   bool operator==(const FolderMode&) const = default;
 };
 
-/// The permission bits that `folders` leave to a file of this owner and group. A class of users
-/// (owner, group, others) keeps its bits only if each folder lets that class through: by the
-/// class's own x bit if the folder has the same owner or group, else by the x bits of both group
-/// and others. `reader` is let through by all folders and keeps the owner's bits.
+/// The permission bits that a file of this owner and group keeps below `folders`. A class of users
+/// (owner, group, others) keeps its bits only if it may pass through each folder: by the class's
+/// own x bit if the folder has the same owner or group, otherwise by the x bits of group and
+/// others. `reader` may pass through all folders, and keeps the owner's bits.
 [[nodiscard]] uint32_t ModeMask(std::span<const FolderMode> folders, uint32_t uid, uint32_t gid,
                                 uint32_t reader);
 
@@ -39,22 +39,24 @@ struct FolderMode {
 class PathModes {
  public:
   /// The modes of the folders between the store's root (a descriptor) and the object or folder
-  /// `key`, none of which may be a link or another mount. Cached until `watch` reports a change;
-  /// for one second if the folder cannot be watched (or `watch` is null).
+  /// `key`. None of the folders may be a link or another mount. The result is cached until `watch`
+  /// reports a change, or for one second if the folder cannot be watched or `watch` is null.
   [[nodiscard]] std::shared_ptr<const std::vector<FolderMode>> Above(int root, std::string_view key,
                                                                      FolderWatch* watch,
                                                                      AccessLists& lists);
 
  private:
   struct Known {
-    std::shared_ptr<const std::vector<FolderMode>> folders;  // without repetition
-    uint64_t change_count = 0;  // of `watch`, while it is current; 0 if not watched
+    // Each combination of owner and mode once.
+    std::shared_ptr<const std::vector<FolderMode>> folders;
+    // The change_count() of `watch` up to which this is valid; 0 if not watched.
+    uint64_t change_count = 0;
     std::chrono::steady_clock::time_point asked;
   };
   static constexpr size_t kMaxKnown = 4096;
 
-  std::mutex mutex_;
-  std::map<std::string, Known, std::less<>> known_;  // by folder
+  Mutex mutex_;
+  std::map<std::string, Known, std::less<>> known_ GUARDED_BY(mutex_);  // by folder
 };
 
 }  // namespace zarrfs

@@ -24,19 +24,19 @@ DescriptorPtr Share(Descriptor fd) { return std::make_shared<const Descriptor>(s
 struct Step {
   DescriptorPtr fd;
   Glance glance;
-  std::string name;  // in the folder before
+  std::string name;  // the name in the parent folder
   bool is_automount = false;
 
   [[nodiscard]] bool is_folder() const { return S_ISDIR(glance.mode); }
 };
 
-// Where the resolved path begins: at the store's root, at "/", or in between if this process may
-// not look further up.
+// Where the resolved path begins: at the store's root, at "/", or at the highest folder that this
+// process can access.
 enum class Base { kRoot, kTop, kCut };
 
 constexpr std::string_view kIntoZarrfs = "which leads into a zarrfs mount; that is never followed";
 
-// Marks the end of a link's target in the pending path.
+// Marks the end of a link's target in the pending components.
 constexpr const char* kEndOfLink = "/";
 
 class Walker {
@@ -74,7 +74,7 @@ class Walker {
     step.name = name;
     if (auto opened = Look(parent, step); !opened) return opened;
     if (step.is_automount) {
-      // An automount: asking for attributes triggers the mount.
+      // Requests the attributes of an automount, which triggers the mount.
       struct statx ignored;
       static_cast<void>(statx(parent.fd->get(), name.c_str(),
                               AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &ignored));
@@ -85,14 +85,14 @@ class Walker {
     return {};
   }
 
-  // Opens the step with O_PATH, if it may be entered.
+  // Opens the next component with O_PATH, if it may be entered.
   Result<void> Look(const Step& parent, Step& step) {
     step.fd = Share(OpenAt2(parent.fd->get(), step.name.c_str(), O_PATH | O_NOFOLLOW, kBeneath));
     if (!*step.fd) return FailHere(errno);
     return Judge(parent, step);
   }
 
-  // Refuses forbidden mounts.
+  // Refuses a component that is in a forbidden mount.
   Result<void> Judge(const Step& from, Step& step) {
     const auto glance = GlanceAt(step.fd->get());
     if (!glance) return FailHere(errno);
@@ -118,7 +118,7 @@ class Walker {
       steps_.pop_back();
       return {};
     }
-    if (base_ == Base::kTop) return {};  // as the kernel has it: above "/" is "/"
+    if (base_ == Base::kTop) return {};  // as in the kernel, the parent of "/" is "/"
     if (rules_.policy.kind == LinkPolicy::Kind::kInside) return RefuseToLeave();
     if (auto climbed = Climb(); !climbed) return climbed;
     if (base_ == Base::kCut || above_root_.empty()) {
@@ -129,8 +129,8 @@ class Walker {
     return {};
   }
 
-  // Resolves the folders above the store's root, from "/" (or the highest folder that this process
-  // may read) down.
+  // Resolves the folders above the store's root, starting at "/" or at the highest folder that this
+  // process may read.
   Result<void> Climb() {
     if (std::exchange(has_climbed_, true)) return {};
     std::vector<Step> climbed = {root_};
@@ -165,7 +165,7 @@ class Walker {
     const auto found = ReadLinkAt(link);
     if (!found) return FailHere(errno);
     std::string_view target = *found;
-    if (depth_++ == 0) {  // not inside another link's target
+    if (depth_++ == 0) {  // not inside the target of another link
       link_key_ = here();
       link_target_ = target;
       link_folder_ = steps_.back().fd;
@@ -183,7 +183,8 @@ class Walker {
     return {};
   }
 
-  // The rest of an absolute target that begins with the store's own path.
+  // The rest of an absolute link target that begins with the store's own path; nullopt for other
+  // targets.
   [[nodiscard]] std::optional<std::string_view> BelowRoot(std::string_view target) const {
     for (const std::string& path : rules_.store_paths) {
       if (!target.starts_with(path)) continue;
@@ -219,15 +220,14 @@ class Walker {
     return {};
   }
 
-  // The target of a link has been resolved: checks whether the link may lead there.
+  // Called when the target of a link has been resolved. Checks whether links may lead there.
   Result<void> EndLink() {
     --depth_;
     const Step& end = steps_.back();
     if (end.is_folder() && ++folder_links_ > kMaxFolderLinks) {
-      ++depth_;  // still in the link, for the message
+      ++depth_;  // for the message, the walk is still inside the link
       return Refuse(
-          fmt::format("one of more than {} links to folders on this path; so many are "
-                      "not followed",
+          fmt::format("one of more than {} links to folders on this path, which is the limit",
                       kMaxFolderLinks));
     }
     if (depth_ > 0) return {};
@@ -273,17 +273,17 @@ class Walker {
     return ModeMask(folders, steps_.back().glance.uid, steps_.back().glance.gid, rules_.reader);
   }
 
-  // The part of the key up to the current component.
+  // The key up to the current component.
   [[nodiscard]] std::string_view here() const { return key_.substr(0, key_end_); }
 
-  // The failure to open a component.
+  // The error for a component that cannot be opened.
   tl::unexpected<Error> FailHere(int error_number) {
     if (depth_ == 0) return FailToOpen(key_, error_number);
     switch (error_number) {
       case ENOENT:
       case ENOTDIR:
-        // Do not reveal what exists outside the policy's folders.
-        return MayEndHere() ? Refuse("where nothing is") : RefuseToLeave();
+        // The message must not reveal which files exist outside the folders of the policy.
+        return MayEndHere() ? Refuse("which does not exist") : RefuseToLeave();
       case EACCES:
       case EPERM:
         if (!MayEndHere()) return RefuseToLeave();
@@ -312,7 +312,7 @@ class Walker {
                               follows.empty() ? "" : fmt::format("links={} or ", follows)));
   }
 
-  // For messages: absolute if possible.
+  // The target of the current link for messages, as an absolute path if possible.
   [[nodiscard]] std::string TargetOfLink() const {
     namespace fs = std::filesystem;
     const fs::path target(link_target_);
@@ -332,25 +332,27 @@ class Walker {
   PendingPath pending_;
   // The path resolved so far.
   std::vector<Step> steps_;
-  Base base_ = Base::kRoot;             // where it begins
-  size_t key_end_ = 0;                  // end of the current component of the key
-  std::vector<FileId> folders_of_key_;  // resolved folders of the components before it
-  std::vector<Step> above_root_;        // after a link has left the store
+  Base base_ = Base::kRoot;  // where the resolved path begins
+  size_t key_end_ = 0;       // the end of the current component of the key
+  // The folders of the key's previous components, once resolved.
+  std::vector<FileId> folders_of_key_;
+  // The folders above the store's root, once a link has left the store.
+  std::vector<Step> above_root_;
   bool has_climbed_ = false;
-  bool is_cut_ = true;  // above_root_ does not begin with "/",
-  int why_cut_ = 0;     // the errno that cut the path, or 0 for a zarrfs mount
+  bool is_cut_ = true;  // whether above_root_ does not begin with "/"
+  int why_cut_ = 0;  // the errno of the first folder that cannot be accessed; 0 for a zarrfs mount
 
   int links_ = 0;
   int folder_links_ = 0;
-  int depth_ = 0;  // links whose targets are being walked
-  // The last link of the key.
+  int depth_ = 0;  // the number of links whose targets are being resolved
+  // The key, target and folder of the last link.
   std::string link_key_;
   std::string link_target_;
   DescriptorPtr link_folder_;
-  std::vector<FileId> link_way_;  // the folders on the way to it
+  std::vector<FileId> link_way_;  // the folders on the way to the last link
 };
 
-// Whether a component of the key is longer than any name.
+// True if a component of the key is too long to be a name.
 bool HasImpossibleName(std::string_view key) {
   for (size_t start = 0; start < key.size();) {
     const size_t end = std::min(key.find('/', start), key.size());

@@ -1,10 +1,10 @@
-// Resolves a key one component at a time, on descriptors: for keys with a symbolic link or a mount
-// on their path, for which openat2(2) cannot express which folders may be entered.
+// Resolves a key one component at a time, with descriptors. Used for keys with a symbolic link or a
+// mount on their path, because openat2(2) cannot express which folders may be entered.
 //
-// The kernel never follows a link here: the walk reads its target, resolves that component by
-// component, and inspects each folder (GlanceAt) before it sends a request there. Whether a link
-// may be followed depends on the folders that the walk went through (device and inode), not on
-// text: swapping a folder for a link during the walk leads nowhere else.
+// The kernel never follows a link here. The walk reads the link's target, resolves that component
+// by component, and inspects each folder (GlanceAt) before it sends a request there. Whether a link
+// may be followed depends on the device and inode of the folders on the path, not on names, so an
+// attacker gains nothing by swapping a folder for a link during the walk.
 #pragma once
 
 #include <memory>
@@ -21,40 +21,42 @@
 
 namespace zarrfs {
 
-/// Where links may lead.
+/// The rules of a walk: where links may lead, and which permissions to compute.
 struct WalkRules {
   LinkPolicy policy;
-  std::vector<FileId> folders;                          // of the policy, resolved
-  std::vector<std::shared_ptr<const Descriptor>> held;  // prevent reuse of their ids
-  /// Absolute paths of the store: a target that begins with one is inside the store. Verified first
-  /// if the store may have moved.
+  std::vector<FileId> folders;  // the folders of the policy, resolved
+  // Open descriptors, so the ids of the folders are not reused.
+  std::vector<std::shared_ptr<const Descriptor>> held;
+  /// Absolute paths of the store. If a link's target begins with one of them, it is inside the
+  /// store. If the store may have moved (`store_moves`), this is verified first.
   std::vector<std::string> store_paths;
   bool store_moves = true;
-  /// Whether to compute Walked::mode_mask, and the `reader` of ModeMask() for it.
+  /// Whether to compute Walked::mode_mask. `reader` is passed to ModeMask().
   bool restrict_modes = true;
   uint32_t reader = 0;
-  /// Of files and folders; null if `restrict_modes` is false.
+  /// The access lists of files and folders; null if `restrict_modes` is false.
   std::shared_ptr<AccessLists> access_lists = nullptr;
 };
 
-/// A file of any type in the store, opened with O_PATH only.
+/// A file of any type in the store.
 struct Walked {
-  std::shared_ptr<const Descriptor> fd;  // O_PATH
+  std::shared_ptr<const Descriptor> fd;  // opened with O_PATH
   uint32_t type = 0;                     // S_IFREG, S_IFDIR, …
-  /// The permission bits that the folders on the resolved path leave to it (ModeMask()).
+  /// The permission bits of the file that remain below the folders on its resolved path; see
+  /// ModeMask().
   uint32_t mode_mask = 0777;
 };
 
 /// Resolves `key` below `root`.
 ///
-/// kNotFound: a component is missing, or below a file. kLinkRefused: a symbolic link that the rules
-/// forbid, that dangles or loops; the message has its key, its target, and how to follow it.
-/// kZarrfsMount: the path enters a zarrfs mount.
+/// kNotFound: a component is missing, or its parent is a file. kLinkRefused: a symbolic link is
+/// forbidden by the rules, dangles or loops; the message has its key, its target, and how to follow
+/// it. kZarrfsMount: the path enters a zarrfs mount.
 [[nodiscard]] Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
                                       std::shared_ptr<const Descriptor> root, std::string_view key);
 
-/// The Error for a failed openat2(2) of `key` without symbolic links on the path. kNotFound if the
-/// name does not, or cannot, exist.
+/// The error for a failed openat2(2) of `key` if no symbolic link is on its path. kNotFound if the
+/// name does not exist or cannot exist.
 [[nodiscard]] tl::unexpected<Error> FailToOpen(std::string_view key, int error_number);
 
 }  // namespace zarrfs

@@ -1,5 +1,5 @@
-// PendingPath: the components of a path that must still be resolved; targets of symbolic links
-// replace the links.
+// PendingPath: the components of a path that must still be resolved. The components of a link's
+// target replace the link.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ inline constexpr int kMaxSymbolicLinks = 40;
 
 class PendingPath {
  public:
-  /// Puts the components of `path` before the pending ones. A trailing slash and double slashes
-  /// give empty components.
+  /// Puts the components of `path` before the pending components. A trailing slash and double
+  /// slashes give empty components.
   void Push(std::string_view path) {
     while (!path.empty()) {
       const size_t slash = path.rfind('/');
@@ -24,11 +24,11 @@ class PendingPath {
       path = path.substr(0, slash == path.npos ? 0 : slash);
     }
   }
-  /// Pushes a component that no path can contain, such as "/".
+  /// Pushes a mark: a component that no path can contain, such as "/".
   void PushMark(std::string mark) { components_.push_back(std::move(mark)); }
 
   [[nodiscard]] bool empty() const { return components_.empty(); }
-  /// Takes the next component. Must not be empty.
+  /// the next component is the last element
   [[nodiscard]] std::string Pop() {
     std::string component = std::move(components_.back());
     components_.pop_back();

@@ -15,7 +15,8 @@ std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text) {
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (text.size() % 4 != 0) return std::nullopt;
   text.remove_suffix(text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0);
-  // The library skips white space, and rejects unused bits that are set before the padding.
+  // libnettle would skip white space, and it rejects bits that are set in the unused part of the
+  // last digit.
   if (text.find_first_not_of(kDigits) != text.npos) return std::nullopt;
   base64_decode_ctx context;
   base64_decode_init(&context);

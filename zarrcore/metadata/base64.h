@@ -1,4 +1,4 @@
-// Base64 (RFC 4648, section 4): standard alphabet, padded.
+// Base64 with the standard alphabet and padding: RFC 4648, section 4.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace zarrfs {
 
 [[nodiscard]] std::string EncodeBase64(std::span<const std::byte> bytes);
 
-/// nullopt for text that EncodeBase64() never writes, except that unused trailing bits may be set.
+/// The decoded bytes. nullopt for a string that EncodeBase64() never returns, except that unused
+/// trailing bits may be set.
 [[nodiscard]] std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text);
 
 }  // namespace zarrfs

@@ -17,7 +17,7 @@ struct Edges {
   uint64_t count = 1;
 };
 
-// A length, or [length, count].
+// Parses an item of a list of chunk lengths: a length, or [length, count].
 std::optional<Edges> ToEdges(const Json& item) {
   const bool is_run = item.is_array() && item.size() == 2;
   const auto length = ToPositive(is_run ? item[0] : item);
@@ -44,7 +44,7 @@ Result<std::vector<EdgeRun>> ParseChunkEdges(const Json& document, uint64_t exte
   }
   std::vector<EdgeRun> runs;
   uint64_t chunks = 0;
-  uint64_t sum = 0;  // of their lengths
+  uint64_t sum = 0;  // the sum of the chunk lengths
   for (const Json& item : document) {
     const auto edges = ToEdges(item);
     if (!edges) return Refuse(key, item);
@@ -65,7 +65,8 @@ Result<std::vector<EdgeRun>> ParseChunkEdges(const Json& document, uint64_t exte
                   key);
     }
     sum = *end;
-    chunks += edges->count;  // at most the sum
+    // Cannot overflow, because every length is at least 1, so the count is at most the sum.
+    chunks += edges->count;
   }
   if (runs.empty() || sum < extent) {
     return Fail(ErrorCode::kDamaged,

@@ -1,5 +1,5 @@
-// The lengths of the chunks along one axis of a "rectilinear" chunk grid (zarr-extensions,
-// "Rectilinear chunk grid").
+// The lengths of the chunks along one axis of a "rectilinear" chunk grid. See zarr-extensions,
+// "Rectilinear chunk grid".
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,23 @@ namespace zarrfs {
 /// Maximum length of a dimension of an array or chunk, in elements.
 inline constexpr uint64_t kMaxExtent = (uint64_t{1} << 63) - 1;
 
-/// Chunks of one length along an axis: from chunk `first` up to that of the next run.
+/// A run of chunks of equal length along an axis: those from number `first` to the `first` of the
+/// next run.
 struct EdgeRun {
   uint64_t first = 0;
   uint64_t length = 1;
   bool operator==(const EdgeRun&) const = default;
 };
 
-/// Maximum for all axes of an array together.
+/// Maximum number of runs for all axes of an array together.
 inline constexpr size_t kMaxEdgeRuns = size_t{1} << 16;
 
-/// Parses an item of "chunk_shapes": one length for all chunks, or a list of lengths and of
-/// [length, count]. Chunks beyond `extent`, the array's, are dropped, and the last run has no end,
-/// so an array that grows by chunks of the same length keeps its runs. There is at least one run,
-/// with `first` 0; no two neighbours have the same length. All numbers are below 2^63. kDamaged if
-/// the lengths are invalid, or add up to less than `extent` or to 2^63 or more; kUnsupported for
-/// more than kMaxEdgeRuns runs.
+/// Parses an item of "chunk_shapes": one length for all chunks, or a list whose items are a length
+/// or [length, count]. Chunks beyond the array's `extent` are dropped, and the last run has no end,
+/// so an array that grows by chunks of the same length keeps its runs. The result has at least one
+/// run. The first run has `first` 0, and adjacent runs differ in length. All numbers are below
+/// 2^63. kDamaged if the lengths are invalid, or their sum is less than `extent` or at least 2^63;
+/// kUnsupported for more than kMaxEdgeRuns runs.
 [[nodiscard]] Result<std::vector<EdgeRun>> ParseChunkEdges(const Json& document, uint64_t extent,
                                                            std::string_view key);
 

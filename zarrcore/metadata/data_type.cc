@@ -15,7 +15,7 @@ namespace {
 
 using enum DataKind;
 
-// Types that are fully defined by their name.
+// A type that its name defines completely.
 struct NamedType {
   std::string_view name;
   DataKind kind;
@@ -74,10 +74,10 @@ bool IsName(const Json& json) {
   return text != nullptr && !text->empty();
 }
 
-// The parts of a data type document.
+// The name and configuration of a data type document.
 struct Named {
   std::string_view name;
-  const Json& configuration;  // null if there is none
+  const Json& configuration;  // null if the document has none
 };
 
 Result<DataType> ParseBits(std::string_view name, std::string_view key) {
@@ -110,7 +110,7 @@ Result<DataType> ParseFixedLength(const Named& named, DataKind kind, std::string
                 "{}: data_type: expected raw_bytes with length_bytes up to {}, found {}", key,
                 kMaxItemBytes, *length);
   }
-  // Readers disagree on strings of length 0.
+  // Readers disagree on strings of length 0, so this is treated as an unknown type.
   if (*length == 0 || *length > kMaxItemBytes) return OtherType(named.name);
   if (kind == kRaw) return RawType(*length);
   return MakeType(named.name, kind, *length);
@@ -134,7 +134,7 @@ Result<DataType> ParseDate(const Named& named, DataKind kind, std::string_view k
   }
   DataType type = MakeType(named.name, kind, 8);
   type.time_unit = std::move(text);
-  // numpy has no scale 0, and no scale for "generic".
+  // numpy has no scale 0, and no scale for the unit "generic".
   type.time_scale =
       type.time_unit == "generic" ? 1 : static_cast<uint32_t>(std::max<uint64_t>(*scale, 1));
   return type;
@@ -167,14 +167,14 @@ Result<DataType> ParseStruct(const Named& named, std::string_view key, int depth
     auto parsed = ParseType(field_type, key, depth + 1);
     if (!parsed) return Fail(parsed);
     if (parsed->item_size == 0) return OtherType(named.name);
-    type.item_size += parsed->item_size;  // no overflow: both are at most kMaxItemBytes
+    type.item_size += parsed->item_size;  // cannot overflow, because both are at most kMaxItemBytes
     if (type.item_size > kMaxItemBytes) return OtherType(named.name);
     type.fields.push_back({name.get<std::string>(), *std::move(parsed)});
   }
   return type;
 }
 
-// Without the document.
+// Parses a data type. Does not set DataType::document.
 Result<DataType> ParseType(const Json& document, std::string_view key, int depth) {
   const Json& name = document.is_object() ? MemberOrNull(document, "name") : document;
   const Json& configuration = MemberOrNull(document, "configuration");
@@ -190,7 +190,7 @@ Result<DataType> ParseType(const Json& document, std::string_view key, int depth
                        digits.find_first_not_of("0123456789") == digits.npos;
   const std::optional<DataType> simple = FindNamedType(named.name);
 
-  // Unknown members must not be ignored: they might change the meaning.
+  // Unknown members must not be ignored, because they may change the meaning of the type.
   auto unknown = UnknownMember(document, {"name", "configuration", "must_understand"});
   const auto allow = [&](std::initializer_list<std::string_view> known) {
     if (!unknown) unknown = UnknownMember(named.configuration, known);
@@ -224,7 +224,7 @@ Result<DataType> ParseType(const Json& document, std::string_view key, int depth
   return OtherType(named.name);
 }
 
-// The bytes to reverse in an element: `count` units of `size` bytes from `offset` on.
+// A part of an element in which byte order matters: `count` units of `size` bytes from `offset` on.
 struct OrderedPart {
   size_t offset;
   size_t size;

@@ -1,5 +1,5 @@
-// Data types: those of the Zarr v3 core specification (section "Data types"), r<N>, and the
-// extension types of zarr-extensions whose elements have a known layout.
+// Data types: those of the Zarr v3 core specification (section "Data types") and r<N>, and the
+// types of zarr-extensions whose elements have a known layout.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@
 namespace zarrfs {
 
 enum class DataKind {
-  // In the core specification.
+  // Types of the core specification.
   kBool,
   kInt,
   kUint,
-  kFloat,    // IEEE 754 binary16, 32, 64
+  kFloat,    // IEEE 754 binary16, binary32 or binary64
   kComplex,  // two floats of 4 or 8 bytes
   kRaw,      // r<N>, raw_bytes: opaque bytes
   // Extension types of fixed size.
@@ -28,13 +28,13 @@ enum class DataKind {
   kNarrowUint,           // uint2, uint4
   kNarrowFloat,          // bfloat16, float8_*, float6_*, float4_*: see FloatFormat
   kNarrowComplex,        // two narrow floats or two float16
-  kDatetime,             // numpy.datetime64: an int64, the smallest of which is "not a time"
+  kDatetime,             // numpy.datetime64: an int64 whose smallest value means "not a time"
   kTimedelta,            // numpy.timedelta64
-  kFixedLengthUtf32,     // code points of 4 bytes, padded with zeros
-  kNullTerminatedBytes,  // bytes, padded with zeros
-  kStruct,               // struct, structured: packed fields
-  // Extension types of variable length: item_size is 0.
-  kString,  // UTF-8
+  kFixedLengthUtf32,     // code points of 4 bytes each, padded with zeros
+  kNullTerminatedBytes,  // a string of bytes, padded with zeros
+  kStruct,               // struct, structured: fields without padding
+  // Extension types of variable length; their item_size is 0.
+  kString,  // string, in UTF-8
   kBytes,   // bytes, variable_length_bytes, binary
   // Any other type.
   kOther,
@@ -44,16 +44,17 @@ inline constexpr size_t kDataKinds = static_cast<size_t>(DataKind::kOther) + 1;
 struct StructField;
 
 struct DataType {
-  std::string name;  // in the core spelling: "uint16", "complex64", "r24"; else as written
+  std::string name;  // in the core spelling: "uint16", "complex64", "r24"; other types as written
   DataKind kind = DataKind::kOther;
   size_t item_size = 0;             // bytes per element; 0 if variable or unknown
-  Json document = {};               // as in zarr.json; null for a field
-  std::string time_unit = {};       // for dates, as numpy writes it: "us", "D", "generic"
-  uint32_t time_scale = 1;          // for dates: units per integer step
-  std::vector<StructField> fields;  // for structs: not empty, names unique
+  Json document = {};               // the value of "data_type" in zarr.json; null for a field
+  std::string time_unit = {};       // the unit of dates, as numpy writes it: "us", "D", "generic"
+  uint32_t time_scale = 1;          // units per integer step of dates
+  std::vector<StructField> fields;  // the fields of a struct, at least one, with unique names
 
-  /// How many bytes are reversed together to change the byte order: the item, or a part of it. 1 if
-  /// nothing is reversed; for a struct, the maximum of its fields (see ReverseByteOrder).
+  /// How many bytes are reversed together to change the byte order: the whole item, or a part of
+  /// it. 1 if nothing is reversed. For a struct, the maximum over its fields; see
+  /// ReverseByteOrder().
   [[nodiscard]] size_t byte_order_unit() const;
   [[nodiscard]] bool is_core() const { return kind <= DataKind::kRaw; }
   [[nodiscard]] bool is_date() const {
@@ -65,7 +66,7 @@ struct DataType {
   [[nodiscard]] bool is_signed_integer() const {
     return kind == DataKind::kInt || kind == DataKind::kNarrowInt || is_date();
   }
-  /// Number of significant bits of a bool, an integer or a date; 0 for any other type.
+  /// The number of significant bits of a bool, an integer or a date; 0 for any other type.
   [[nodiscard]] size_t integer_bits() const;
   /// The format of a float, or of the parts of a complex number; null for any other type.
   [[nodiscard]] const FloatFormat* float_format() const;
@@ -73,35 +74,36 @@ struct DataType {
 
 struct StructField {
   std::string name;
-  DataType type;  // of a fixed size
+  DataType type;  // always of a fixed size
 };
 
-/// Maximum element size of a type whose size is in zarr.json. Each array has one element in memory:
-/// its fill value.
+/// Maximum size of an element in bytes, for types whose size is in zarr.json. For each array, one
+/// element is kept in memory: the fill value.
 inline constexpr size_t kMaxItemBytes = 16u << 20;
 inline constexpr int kMaxStructDepth = 16;
 
-/// Accepts a short string and an object {"name": ...}; complex_float32/64 are complex64/128;
-/// raw_bytes {length_bytes: n} is r<8n>; the fields of a struct are objects or pairs. kDamaged if
-/// the document is not a data type ("r7", a number, a struct without fields, ...); kUnsupported for
-/// a core type with unknown members or configuration, and for raw bytes beyond kMaxItemBytes. An
-/// unknown name gives kOther; so does an extension type with unknown members, beyond the limits, or
-/// with a field of unknown size.
+/// Parses a data type: a name, or an object {"name": ...}. complex_float32/64 are the same as
+/// complex64/128, and raw_bytes {length_bytes: n} is the same as r<8n>. The fields of a struct are
+/// objects or pairs. kDamaged if the document is not a data type, for example "r7", a number, or a
+/// struct without fields. kUnsupported for a core type with unknown members or configuration, and
+/// for raw bytes longer than kMaxItemBytes. The kind is kOther if the name is unknown, or if an
+/// extension type has unknown members, exceeds a limit, or has a field of unknown size.
 [[nodiscard]] Result<DataType> ParseDataType(const Json& document, std::string_view key);
 
 /// The type of the core specification with this name.
 [[nodiscard]] DataType CoreType(std::string_view name);
 
-/// Converts between little-endian and big-endian: reverses the bytes of each part of each element
-/// that has a byte order. `elements` must be whole elements of a fixed size.
+/// Converts elements between little-endian and big-endian: reverses the bytes of each part that has
+/// a byte order. `elements` must be whole elements of a fixed size.
 void ReverseByteOrder(std::span<std::byte> elements, const DataType& type);
 
-/// A range of bytes in an element.
+/// The bytes [first, end) of an element.
 struct ByteRun {
   size_t first = 0;
   size_t end = 0;
 };
-/// Likewise, but only for the parts of each struct in `runs`, which must be sorted.
+/// Like the function above, but reverses only the parts of each element that are in `runs`, which
+/// must be sorted.
 void ReverseByteOrder(std::span<std::byte> elements, const DataType& type,
                       std::span<const ByteRun> runs);
 

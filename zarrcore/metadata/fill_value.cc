@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "zarrcore/base/byte_order.h"
+#include "zarrcore/base/number_text.h"
 #include "zarrcore/metadata/base64.h"
 
 namespace zarrfs {
@@ -39,7 +40,7 @@ FillBytes BytesOf(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// UTF-8 as UTF-32, at most `length` code points, padded with zeros.
+// Converts UTF-8 to UTF-32: at most `length` code points, padded with zeros.
 std::optional<FillBytes> EncodeUtf32(std::string_view text, size_t length) {
   if (!utf8::is_valid(text)) return std::nullopt;
   FillBytes bytes;
@@ -67,7 +68,7 @@ std::string DecodeUtf32(std::span<const std::byte> bytes) {
   return text;
 }
 
-// --- Spellings of parts; nullopt if invalid ---
+// --- Spellings of parts of a value. These functions return nullopt for invalid ones. ---
 
 std::optional<uint64_t> ParseBits(std::string_view text, const FloatFormat& format) {
   if (text.size() < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'b')) return std::nullopt;
@@ -75,13 +76,11 @@ std::optional<uint64_t> ParseBits(std::string_view text, const FloatFormat& form
   const size_t full_width = format.size * (base == 16 ? 2 : 8);
   text.remove_prefix(2);
   if (text.size() > full_width) return std::nullopt;
-  uint64_t bits = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return IsCode(bits, format) ? std::optional(bits) : std::nullopt;
+  const auto bits = NumberFrom<uint64_t>(text, base);
+  return bits && IsCode(*bits, format) ? bits : std::nullopt;
 }
 
-// The value of a number, a bare literal or one of the three names.
+// The value of a number, a bare literal, or one of the strings "NaN", "Infinity" and "-Infinity".
 std::optional<double> ParseNumber(const Json& json) {
   if (json.is_number()) return json.get<double>();
   if (const auto bare = NonFinite(json)) return bare;
@@ -100,7 +99,7 @@ std::optional<uint64_t> ParseFloat(const Json& json, const FloatFormat& format) 
   return text == nullptr ? std::nullopt : ParseBits(*text, format);
 }
 
-// All bits but the lowest ones are 0.
+// Parses an integer, bool or date. Bits above the size of the type are 0 in the result.
 std::optional<uint64_t> ParseWhole(const Json& json, const DataType& type) {
   if (type.kind == kBool && json.is_boolean()) return json.get<bool>() ? 1 : 0;
   if (type.is_date() && json == "NaT") return kNotATime;
@@ -110,7 +109,7 @@ std::optional<uint64_t> ParseWhole(const Json& json, const DataType& type) {
   return value;
 }
 
-// Base64 or a list of byte values.
+// Parses base64, or a list of byte values.
 std::optional<FillBytes> ParseBytes(const Json& json) {
   if (const std::string* text = TextOf(json)) return DecodeBase64(*text);
   if (!json.is_array()) return std::nullopt;
@@ -149,7 +148,7 @@ std::optional<FillBytes> ParseElement(const Json& json, const DataType& type);
 std::optional<FillBytes> ParseStruct(const Json& json, const DataType& type) {
   if (json.is_string()) return IfSize(ParseBytes(json), type.item_size);
   if (!json.is_object() || json.size() != type.fields.size()) return std::nullopt;
-  // Json::find is a linear search.
+  // Json::find is a linear search, so the members are put into a table.
   std::unordered_map<std::string_view, const Json*> values;
   for (const auto& [name, value] : json.get_ref<const Json::object_t&>()) {
     values.emplace(name, &value);
@@ -219,12 +218,13 @@ constexpr std::string_view kNumber =
 constexpr std::string_view kTwoNumbers =
     "a list of two numbers in range, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x...\"";
 constexpr std::string_view kDate = "an integer in range or \"NaT\"";
-constexpr std::string_view kByteValues = "a list of byte values or base64 text";
-constexpr std::string_view kRawBytes = "a list of byte values or base64 text, of the item's length";
+constexpr std::string_view kByteValues = "a list of byte values or a base64 string";
+constexpr std::string_view kRawBytes =
+    "a list of byte values or a base64 string, of the item's length";
 constexpr std::string_view kFields =
-    "an object with a value for each field, or base64 text of the item's length,";
+    "an object with a value for each field, or a base64 string of the item's length,";
 
-// Expected values in messages, by DataKind.
+// Descriptions of the expected value for messages, by DataKind.
 constexpr std::array<std::string_view, kDataKinds> kExpected = {
     "true or false", kInteger,    kInteger, kNumber,     kTwoNumbers, kRawBytes,
     kInteger,        kInteger,    kNumber,  kTwoNumbers, kDate,       kDate,
@@ -232,14 +232,15 @@ constexpr std::array<std::string_view, kDataKinds> kExpected = {
 
 // --- Elements as JSON ---
 
-// The decimal number with the fewest digits that reads back to the float, as the double that JSON
-// parses.
+// The decimal number with the fewest digits that reads back to the same float, as the double that a
+// JSON parser makes from it.
 double ShortestDouble(float exact) {
   std::array<char, 64> text;
   const auto written = std::to_chars(text.data(), text.data() + text.size(), exact);
   double value = 0;
   std::from_chars(text.data(), written.ptr, value);
-  // Reading it as a double and rounding may give the neighbour.
+  // A reader that parses the digits as a double and then rounds to float may get a neighbour of
+  // `exact`.
   return static_cast<float>(value) == exact ? value : static_cast<double>(exact);
 }
 
@@ -250,7 +251,8 @@ Json FloatToV3(uint64_t bits, const FloatFormat& format) {
     return fmt::format("0x{:0{}x}", bits, 2 * format.size);
   }
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  // Readers may widen a float16 before comparing, and its shortest decimal is another float32.
+  // A smaller float is written exactly. Readers may widen a float16 before they compare, and its
+  // shortest decimal is a different float32.
   return format.size == 4 ? ShortestDouble(static_cast<float>(value)) : value;
 }
 
@@ -314,10 +316,8 @@ std::optional<double> ParseFloatAttribute(const Json& json) {
   if (const auto number = ParseNumber(json)) return number;
   const std::string* text = TextOf(json);
   if (text == nullptr) return std::nullopt;
-  double decimal = 0;
-  const char* text_end = text->data() + text->size();
-  const auto [end, error] = std::from_chars(text->data(), text_end, decimal);
-  if (error == std::errc() && end == text_end && std::isfinite(decimal)) return decimal;
+  const auto decimal = NumberFrom<double>(*text);
+  if (decimal && std::isfinite(*decimal)) return decimal;
   const auto bytes = IfSize(DecodeBase64(*text), sizeof(double));
   if (!bytes) return std::nullopt;
   return std::bit_cast<double>(LoadLittle(*bytes));

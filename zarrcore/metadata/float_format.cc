@@ -28,7 +28,7 @@ constexpr std::array kFormats = {
     FloatFormat{"float4_e2m1fn", 1, 2, 1, 1, Codes::kFinite},
 };
 
-// Exponent and fraction, without the sign.
+// The code whose exponent and fraction bits are all 1, without the sign.
 uint64_t AllOnes(const FloatFormat& format) {
   return (uint64_t{1} << (format.exponent_bits + format.fraction_bits)) - 1;
 }
@@ -37,7 +37,7 @@ uint64_t SignBit(const FloatFormat& format) {
   return format.codes == Codes::kPowersOfTwoOnly ? 0 : AllOnes(format) + 1;
 }
 
-// The codes of an IEEE format.
+// The code of infinity in an IEEE format.
 uint64_t Infinity(const FloatFormat& format) {
   return AllOnes(format) >> format.fraction_bits << format.fraction_bits;
 }
@@ -77,10 +77,11 @@ bool IsNan(uint64_t bits, const FloatFormat& format) {
   return bits == Nan(format);
 }
 
-// Counts steps of the magnitude's exponent; below the smallest exponent lie the subnormals, with
-// the smallest step. A count that rounds up to twice the leading one carries into the exponent.
+// The code of a magnitude, which is the number of steps between representable numbers from 0 up to
+// it. Subnormals, below the smallest exponent, have the smallest step. Rounding up to the next
+// power of two carries into the exponent.
 uint64_t EncodeMagnitude(double magnitude, const FloatFormat& format) {
-  // Without zero and subnormals the exponent 0 is a normal one.
+  // In formats without zero and subnormals, exponent 0 is an ordinary exponent.
   const bool has_zero = format.codes != Codes::kPowersOfTwoOnly;
   const int smallest = has_zero ? 1 - format.bias : -format.bias;
   const int exponent = magnitude == 0 ? smallest : std::max(std::ilogb(magnitude), smallest);

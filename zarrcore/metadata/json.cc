@@ -17,27 +17,28 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// A bare literal, or an integer beyond 64 bits, becomes a string that begins with this mark. Texts
-// that contain such a string themselves are refused, so a marked string is always a literal.
+// A bare literal, or an integer beyond 64 bits, becomes a string that begins with this mark. A
+// document that already contains such a string is refused, so every marked string stands for a
+// literal.
 constexpr std::string_view kMark = "\0#"sv;
 constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
-// The opening quote, the mark and the closing quote: how much longer a marked literal is.
+// The number of characters added to a literal: the opening quote, the mark and the closing quote.
 constexpr size_t kMarkedGrowth = kMarkInText.size() + 2;
 
 constexpr size_t kMaxExcerptEntries = 100;
-// Limit of indentation in bytes: with many deep values it would be hundreds of times longer than
-// the values.
+// Maximum indentation of a document in bytes. Without a limit, the indentation of many deep values
+// could be hundreds of times longer than the values.
 constexpr size_t kMaxIndentation = size_t{16} << 20;
 
-// Above this, a double may differ from the integer that was written.
+// The largest range of integers that a double represents exactly.
 constexpr double kMaxExactInteger = 9007199254740992.0;  // 2^53
 
 struct MarkedText {
   std::string text;
-  std::vector<size_t> ends;  // of each marked literal, as offsets in `text`
+  std::vector<size_t> ends;  // the ends of the marked literals, as offsets in `text`
 };
 
-// An optional sign followed by digits.
+// True for an optional sign followed by digits.
 bool IsIntegerLiteral(std::string_view literal) {
   if (literal.starts_with('-')) literal.remove_prefix(1);
   return !literal.empty() && literal.find_first_not_of("0123456789") == literal.npos;
@@ -63,11 +64,12 @@ MarkedText MarkBareLiterals(std::string_view text) {
       return text.substr(i, candidate.size()) == candidate;
     });
     if (literal != kLiterals.end()) {
-      // Next to anything but white space and punctuation the quotes cause the required syntax
-      // error: 1NaN, NaNs, "a"NaN.
+      // If the literal touches characters other than white space and punctuation, as in 1NaN, NaNs
+      // or "a"NaN, the added quotes cause the required syntax error.
       marked.text.append("\"").append(kMarkInText).append(*literal).append("\"");
       marked.ends.push_back(marked.text.size());
-      if (marked.ends.size() > kMaxJsonValues) break;  // refused in any case
+      // The parser will reject the document anyway.
+      if (marked.ends.size() > kMaxJsonValues) break;
       i += literal->size();
       continue;
     }
@@ -78,8 +80,8 @@ MarkedText MarkBareLiterals(std::string_view text) {
   return marked;
 }
 
-// Builds the document. nlohmann's own builder searches every object from its beginning for every
-// key and copies all members whenever an object grows, which takes hours for a hostile document.
+// Builds the document. nlohmann's own builder compares every key with all earlier keys of its
+// object, and copies all members whenever an object grows, so a hostile document would take hours.
 class DocumentBuilder final : public nlohmann::json_sax<Json> {
  public:
   explicit DocumentBuilder(bool skips_what_is_too_deep) : skips_(skips_what_is_too_deep) {}
@@ -88,7 +90,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override { return Place(value); }
   bool number_integer(number_integer_t value) override { return Place(value); }
   bool number_unsigned(number_unsigned_t value) override { return Place(value); }
-  // Also called for integers beyond 64 bits.
+  // The parser also calls this function for integers beyond 64 bits.
   bool number_float(number_float_t value, const string_t& literal) override {
     if (IsIntegerLiteral(literal)) return Place(fmt::format("{}{}", kMark, literal));
     return Place(value);
@@ -129,7 +131,8 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   bool parse_error(size_t position, const std::string&,
                    const nlohmann::detail::exception& exception) override {
     position_ = position;
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ..."
+    // The message has the form "[json.exception.parse_error.101] parse error at line 1, column 2:
+    // syntax error while ...". Only its end is kept.
     std::string_view message = exception.what();
     if (const size_t end = message.find("] "); end != message.npos) message.remove_prefix(end + 2);
     if (message.starts_with("parse error")) {
@@ -143,7 +146,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
 
   Json root;
   [[nodiscard]] const std::string& error() const { return error_; }
-  [[nodiscard]] size_t position() const { return position_; }  // 0: unknown
+  [[nodiscard]] size_t position() const { return position_; }  // 0 if unknown
   [[nodiscard]] bool too_deep() const { return too_deep_; }
   [[nodiscard]] bool too_many() const { return values_ > kMaxJsonValues; }
   [[nodiscard]] size_t marked_values() const { return marked_values_; }
@@ -151,12 +154,13 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
  private:
   struct OpenContainer {
     bool is_object;
-    std::vector<std::string> keys;  // of objects: one per value, including repeated ones
+    std::vector<std::string> keys;  // for objects: the key of each value, including repeated keys
     std::vector<Json> values;
   };
 
-  // Moves the last value of each name to its first place, and returns which others are left over.
-  // Sorts, because names with equal hashes are easily crafted.
+  // Keeps one of several members with the same name, with the last value at the first position, and
+  // marks the others in the result. Sorts instead of hashing, because names with equal hashes are
+  // easily crafted.
   static std::vector<bool> TakeLastOfEach(OpenContainer& members) {
     const std::vector<std::string>& keys = members.keys;
     std::vector<size_t> order(keys.size());
@@ -204,7 +208,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   }
 
   const bool skips_;
-  size_t skipped_ = 0;  // open containers beyond the maximum depth
+  size_t skipped_ = 0;  // the number of open containers beyond the maximum depth
   std::vector<OpenContainer> open_;
   std::string error_;
   size_t position_ = 0;
@@ -215,14 +219,14 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
 
 std::string LineAndColumn(std::string_view text, size_t offset) {
   const std::string_view before = text.substr(0, offset);
-  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  const size_t line_start = before.rfind('\n') + 1;  // 0 on the first line, because npos + 1 is 0
   return fmt::format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1,
                      before.size() - line_start + 1);
 }
 
 Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std::string>* notes) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  // The parser treats a NUL byte as the end, and would ignore the rest.
+  // The parser would treat a NUL byte as the end of the document and ignore everything after it.
   if (const size_t nul = text.find('\0'); nul != text.npos) {
     return Fail(ErrorCode::kDamaged, "{}: not JSON: NUL byte at {}", key, LineAndColumn(text, nul));
   }
@@ -233,7 +237,7 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
   DocumentBuilder builder(/*skips_what_is_too_deep=*/notes != nullptr);
   if (!Json::sax_parse(parsed.begin(), parsed.end(), &builder)) {
     if (builder.too_many() || marked.ends.size() > kMaxJsonValues) {
-      return Fail(ErrorCode::kTooLarge, "{}: JSON of more than {} values", key, kMaxJsonValues);
+      return Fail(ErrorCode::kTooLarge, "{}: JSON has more than {} values", key, kMaxJsonValues);
     }
     if (builder.too_deep()) {
       return Fail(ErrorCode::kTooLarge, "{}: JSON nested deeper than {} levels", key,
@@ -242,14 +246,15 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
     if (builder.position() == 0) {
       return Fail(ErrorCode::kDamaged, "{}: not JSON: {}", key, builder.error());
     }
-    size_t offset = builder.position() - 1;  // of the last byte read
+    size_t offset = builder.position() - 1;  // the offset of the last byte that the parser read
     const auto marks_before =
         std::upper_bound(marked.ends.begin(), marked.ends.end(), offset) - marked.ends.begin();
     offset -= static_cast<size_t>(marks_before) * kMarkedGrowth;
     return Fail(ErrorCode::kDamaged, "{}: not JSON at {}: {}", key, LineAndColumn(text, offset),
                 builder.error());
   }
-  // Fewer if values were nested too deeply.
+  // There are fewer marked values than literals if some were nested too deeply. More are possible
+  // only if the document itself contains a marked string.
   if (builder.marked_values() > marked.ends.size() ||
       (builder.marked_values() < marked.ends.size() && !builder.too_deep())) {
     return Fail(ErrorCode::kDamaged, "{}: a string begins with \\u0000#, the mark of bare NaN",
@@ -262,7 +267,7 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
   return std::move(builder.root);
 }
 
-// Approximate indentation in bytes, if each value has a line of its own.
+// The approximate indentation in bytes if each value is on its own line.
 size_t IndentationOf(const Json& json, size_t depth = 0) {
   if (!json.is_structured()) return 0;
   size_t bytes = 2 * (depth + 1) * json.size();
@@ -270,10 +275,11 @@ size_t IndentationOf(const Json& json, size_t depth = 0) {
   return bytes;
 }
 
-// Maximum length of the JSON text in ASCII, without white space.
+// The maximum length of `text` written as a JSON string in ASCII.
 uint64_t LengthOfString(std::string_view text) {
-  constexpr uint64_t kEscaped = 6;      // of a control character
-  constexpr uint64_t kOfByteAbove = 3;  // of the two to four of any other character
+  constexpr uint64_t kEscaped = 6;  // the length of a control character
+  // Per byte of a character outside ASCII, which has two to four bytes.
+  constexpr uint64_t kOfByteAbove = 3;
   uint64_t length = 2;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -326,14 +332,15 @@ Result<Json> ParseJson(std::string_view text, std::string_view key,
 }
 
 uint64_t MemoryToParse(std::string_view text) {
-  // Twice the memory of a value: its place in the container, and the value itself.
+  // Memory per value: twice the size of its slot in the container and of the value itself.
   constexpr uint64_t kOfValue = 128;
-  // Additional memory of an object's member: its name, and its place while the object is built.
+  // Additional memory per member of an object: its name, and its slot while the object is built.
   constexpr uint64_t kOfMember = 96;
-  // The text, marked or repaired, its strings, and one of them being read.
+  // Memory per character: the document, its marked or repaired copy, the strings in it, and the
+  // string being read.
   constexpr uint64_t kOfCharacter = 4;
   uint64_t bytes = kOfValue + text.size() * kOfCharacter;
-  // Each value comes after one of these, or is the first.
+  // Each value except the first follows one of these characters.
   for (const char c : text) {
     if (c == ',' || c == '[' || c == '{') bytes += kOfValue;
     if (c == ':') bytes += kOfMember;
@@ -404,7 +411,7 @@ std::string DumpJson(const Json& json, JsonEncoding encoding) {
   size_t copied = 0;
   const std::string opening = fmt::format("\"{}", kMarkInText);
   for (size_t at = text.find(opening); at != text.npos; at = text.find(opening, at + 1)) {
-    // After a backslash the quote does not open a string but is part of one.
+    // A quote after a backslash does not open a string; it is inside one.
     if (at > 0 && text[at - 1] == '\\') continue;
     const size_t start = at + opening.size();
     const std::string_view literal(text.data() + start, text.find('"', start) - start);
@@ -413,7 +420,7 @@ std::string DumpJson(const Json& json, JsonEncoding encoding) {
         !IsIntegerLiteral(literal)) {
       continue;
     }
-    if (text[end] == ':') continue;  // a name
+    if (text[end] == ':') continue;  // the string is the name of a member
     dumped.append(text, copied, at - copied).append(literal);
     copied = end;
   }
@@ -447,7 +454,7 @@ size_t MemoryOf(const Json& json) {
 }
 
 uint64_t MemoryToDump(const Json& json) {
-  // Copies of a growing text: the old one, and the new one of twice the size.
+  // While the output grows, memory holds the old string and a new one with twice the capacity.
   constexpr uint64_t kCopies = 3;
   const size_t indentation = IndentationOf(json);
   return kCopies * (LengthOfText(json) + (indentation > kMaxIndentation ? 0 : indentation));

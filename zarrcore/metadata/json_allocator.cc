@@ -5,23 +5,24 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <new>
+
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs::internal {
 namespace {
 
-// Mappings in use. Recording one takes no memory.
+// The mappings in use. The table has a fixed size, so adding an entry needs no memory.
 struct Mappings {
-  std::mutex mutex;
-  std::array<void*, 256> at = {};
+  Mutex mutex;
+  std::array<void*, 256> at GUARDED_BY(mutex) = {};
   std::atomic<size_t> count = 0;
 };
 constinit Mappings mappings;
 
-// Replaces the entry `instead` by `memory`; false if there is no such entry.
+// Replaces the table's entry `instead` by `memory`. False if the table lacks that entry.
 bool Replace(void* instead, void* memory) {
-  const std::lock_guard lock(mappings.mutex);
+  const MutexLock lock(mappings.mutex);
   const auto found = std::ranges::find(mappings.at, instead);
   if (found == mappings.at.end()) return false;
   *found = memory;

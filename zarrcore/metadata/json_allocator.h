@@ -1,8 +1,8 @@
-// The allocator of lists of JSON values.
+// The allocator for lists of JSON values.
 //
-// The library allocates when it destroys a value: a stack of the values to destroy. An exception
-// there ends the process. So these lists must be allocatable even when memory has run out: then
-// they come from shared mappings, which RLIMIT_DATA does not count.
+// nlohmann's library allocates memory when it destroys a value, for a stack of the values to
+// destroy, and an exception there would end the process. So when memory has run out, this allocator
+// takes lists from shared mappings, which RLIMIT_DATA does not limit.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class std::allocator<nlohmann::ordered_json> {
 
   constexpr allocator() noexcept = default;
   template <typename Other>
-  // NOLINTNEXTLINE(google-explicit-constructor): what an allocator has to have
+  // NOLINTNEXTLINE(google-explicit-constructor): allocators must convert implicitly
   constexpr allocator(const allocator<Other>& /*other*/) noexcept {}
 
   [[nodiscard]] value_type* allocate(size_t count) {

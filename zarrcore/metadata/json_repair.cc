@@ -15,9 +15,9 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxNotes = 16;  // per text
+constexpr size_t kMaxNotes = 16;  // per document
 
-// The code unit of "\uXXXX" at the beginning.
+// The UTF-16 code unit of an escape "\uXXXX" at the beginning of `text`.
 std::optional<unsigned> EscapedUnit(std::string_view text) {
   constexpr size_t kLength = 6;
   if (text.size() < kLength || !text.starts_with("\\u")) return std::nullopt;
@@ -59,7 +59,8 @@ class Repair {
   void String() {
     Copy(1);
     if (rest().starts_with(kMarkInText)) {
-      Replace(kEscapeLength, "\\ufffd", "\\u0000# at the beginning of a text is read as U+FFFD #");
+      Replace(kEscapeLength, "\\ufffd",
+              "\\u0000# at the beginning of a string is read as U+FFFD #");
     }
     while (at_ < text_.size() && text_[at_] != '"') {
       if (text_[at_] == '\\') {

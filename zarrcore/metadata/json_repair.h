@@ -1,4 +1,5 @@
-// Repairs text that the lenient ParseJson (json.h) could not parse, before it is parsed again.
+// Repairs a document that the lenient ParseJson() in json.h could not parse, so it can be parsed
+// again.
 #pragma once
 
 #include <set>
@@ -7,15 +8,16 @@
 
 namespace zarrfs {
 
-/// Marks strings that stand for numbers that JSON lacks (NonFinite).
+/// The mark of strings that stand for numbers that JSON lacks; see NonFinite().
 inline constexpr std::string_view kMarkInText = "\\u0000#";
 
 struct RepairedJson {
   std::string text;
-  std::set<std::string> changes;  // the replacements, in a few lines
+  std::set<std::string> changes;  // descriptions of the replacements, at most a few
 };
 
-/// A copy of `text` with all replacements of the lenient ParseJson, except those for depth.
+/// Returns `text` with all replacements of the lenient ParseJson(), except those of values nested
+/// too deeply.
 [[nodiscard]] RepairedJson RepairJson(std::string_view text);
 
 }  // namespace zarrfs

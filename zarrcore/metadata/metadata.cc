@@ -23,7 +23,7 @@ constexpr std::array kGroupMembers = {
     "zarr_format"sv, "node_type"sv, "attributes"sv, "consolidated_metadata"sv, "extensions"sv,
 };
 
-// An excerpt of a name without its own quotes.
+// An excerpt of a name, without the surrounding quotes.
 std::string InQuotes(const std::string& name) {
   std::string excerpt = Excerpt(name).substr(1);
   if (excerpt.ends_with('"')) excerpt.pop_back();
@@ -34,8 +34,9 @@ std::optional<uint64_t> ToUnsigned(const Json& json) {
   return ParseInteger(json, 64, /*is_signed=*/false);
 }
 
-// Core specification, "Extension definition": a name or an object with name and configuration.
-// `also`: one more member, which old writers put next to the name.
+// Parses an extension: a name, or an object with name and configuration. See core specification,
+// "Extension definition". `also`: an additional allowed member, which old writers put next to the
+// name.
 Result<CodecSpec> ParseExtension(const Json& document, std::string_view key,
                                  std::string_view member, std::string_view also = "name") {
   const Json& name = document.is_object() ? MemberOrNull(document, "name") : document;
@@ -45,7 +46,8 @@ Result<CodecSpec> ParseExtension(const Json& document, std::string_view key,
                 key, member, Excerpt(document));
   }
   CodecSpec extension{*text};
-  // Ignoring it could mean misreading: {"name": "bytes", "endian": "big"}.
+  // An unknown member is an error, because it may change the meaning, as in {"name": "bytes",
+  // "endian": "big"}.
   if (const auto unknown =
           UnknownMember(document, {"name", "configuration", "must_understand", also})) {
     return Fail(ErrorCode::kUnsupported, "{}: {}: {} with an unknown member {}", key, member,
@@ -61,7 +63,7 @@ Result<CodecSpec> ParseExtension(const Json& document, std::string_view key,
   return extension;
 }
 
-// A list of extents, all < 2^63.
+// Parses a list of extents, all below 2^63.
 Result<std::vector<uint64_t>> ParseExtents(const Json& document, std::string_view key,
                                            std::string_view member) {
   if (!document.is_array()) {
@@ -151,18 +153,18 @@ Result<void> ParseChunkGrid(const Json& document, std::string_view key, ArrayMet
               InQuotes(grid->name));
 }
 
-constexpr size_t kLongestSuffix = 64;
+constexpr size_t kMaxSuffix = 64;
 
-// Restricted so that names of chunks differ from those of folders and documents in their last
-// component.
+// Parses the suffix of chunk keys. With the suffix, the last component of a chunk key must not
+// equal the name of a folder or document.
 Result<std::string> ParseKeySuffix(const Json& suffix, std::string_view key) {
   const std::string* const text = TextOf(suffix);
-  const bool is_name = text != nullptr && !text->empty() && text->size() <= kLongestSuffix &&
+  const bool is_name = text != nullptr && !text->empty() && text->size() <= kMaxSuffix &&
                        text->find_first_of(std::string_view("/\0", 2)) == std::string::npos;
   if (is_name) return *text;
   return Fail(ErrorCode::kUnsupported,
               "{}: chunk_key_encoding: expected a suffix of 1 to {} bytes without \"/\", found {}",
-              key, kLongestSuffix, Excerpt(suffix));
+              key, kMaxSuffix, Excerpt(suffix));
 }
 
 Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string_view key) {
@@ -172,13 +174,14 @@ Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string
   ChunkKeyEncoding encoding;
   const Json& suffix = MemberOrNull(named->configuration, "suffix");
   if (named->name == "suffix") {
-    // The specification spells it in both ways.
+    // The specification uses two spellings of this member.
     const Json* base = &MemberOrNull(named->configuration, "base-encoding");
     if (base->is_null()) base = &MemberOrNull(named->configuration, "base_encoding");
     auto before = base->is_null() ? encoding : ParseChunkKeyEncoding(*base, key);
     if (!before) return before;
     auto text = before->suffix.empty() ? ParseKeySuffix(suffix, key)
-                                       : ParseKeySuffix(Json(), key);  // one after another
+                                       // Fails, because the base encoding has a suffix.
+                                       : ParseKeySuffix(Json(), key);
     if (!text) return Fail(text);
     before->suffix = *std::move(text);
     return before;
@@ -221,7 +224,8 @@ Result<std::optional<std::vector<std::optional<std::string>>>> ParseDimensionNam
   return names;
 }
 
-// Bad attributes are no reason to hide the node, or the nodes below it.
+// Invalid attributes do not hide the node or the nodes below it. They are replaced by an empty
+// object.
 Json TakeAttributes(Json& document, std::string_view key, std::vector<std::string>& notes) {
   const Json& attributes = MemberOrNull(document, "attributes");
   if (attributes.is_null()) return Json::object();
@@ -233,11 +237,12 @@ Json TakeAttributes(Json& document, std::string_view key, std::vector<std::strin
   return document["attributes"];
 }
 
-// Core specification, "must_understand": unknown members may be skipped only if this is false.
+// Refuses unknown members, except objects with must_understand false: core specification,
+// "must_understand".
 Result<void> CheckMembers(const Json& document, std::span<const std::string_view> known,
                           std::string_view key) {
   for (const auto& [member, value] : document.items()) {
-    // Drafts had a list of extensions; an empty one is harmless.
+    // Drafts had a list of extensions, which is harmless if it is empty.
     const bool is_meant = member != "extensions" || (value.is_array() && value.empty());
     if (is_meant && std::find(known.begin(), known.end(), member) != known.end()) continue;
     if (value.is_object() && MemberOrNull(value, "must_understand") == false) continue;
@@ -258,8 +263,8 @@ Result<void> CheckMembers(const Json& document, std::span<const std::string_view
   return {};
 }
 
-// Later code may multiply extents without checks of its own: the elements of the array, and
-// elements and bytes of one outer chunk.
+// Refuses arrays whose sizes overflow. Other code multiplies the extents of the array and of an
+// outer chunk, and the bytes of an outer chunk, without checking again.
 Result<void> CheckSizes(const ArrayMetadata& array, std::string_view key) {
   std::vector<uint64_t> counted = array.shape;
   for (uint64_t& extent : counted) extent = std::max<uint64_t>(extent, 1);
@@ -277,7 +282,7 @@ Result<void> CheckSizes(const ArrayMetadata& array, std::string_view key) {
   return {};
 }
 
-// Moves a parsed value to its place.
+// Moves a parsed value to `place`, or returns its error.
 template <typename T>
 Result<void> Take(Result<T> parsed, T& place) {
   if (!parsed) return Fail(parsed);
@@ -339,7 +344,7 @@ Json ToJson(const std::vector<CodecSpec>& codecs) {
   for (const CodecSpec& codec : codecs) {
     Json& entry = list.emplace_back(Json::object());
     entry["name"] = codec.name;
-    // Readers require the member for numcodecs' own codecs, even if it is empty.
+    // Readers require numcodecs' own codecs to have a configuration, even an empty one.
     if (!codec.configuration.empty() || codec.name.starts_with("numcodecs."))
       entry["configuration"] = codec.configuration;
   }
@@ -360,7 +365,7 @@ Result<std::vector<CodecSpec>> ParseCodecs(const Json& document, std::string_vie
     auto codec = ParseExtension(element, key, "codecs");
     if (!codec) return Fail(codec);
     if (codec->name == "endian") codec->name = "bytes";
-    // For single bytes, the byte order is null.
+    // For single bytes, some writers give the codec the byte order null.
     if (codec->name == "bytes" && MemberOrNull(codec->configuration, "endian").is_null()) {
       codec->configuration.erase("endian");
     }
@@ -393,7 +398,7 @@ Result<NodeMetadata> ParseZarrDocument(Json document, std::string_view key) {
   }
   const Json& format = MemberOrNull(document, "zarr_format");
   if (ToUnsigned(format) != uint64_t{3}) {
-    // Drafts had a URL here.
+    // In drafts, zarr_format was a URL.
     const bool is_other = (format.is_number() || format.is_string()) && !NonFinite(format);
     return Fail(is_other ? ErrorCode::kUnsupported : ErrorCode::kDamaged,
                 "{}: zarr_format: expected 3, found {}", key, Excerpt(format));

@@ -13,7 +13,7 @@ bool IsNotes(const Json& value) {
   return parsed && parsed->is_object();
 }
 
-// A member of the notes, under its name since netCDF-C 4.9.3, or the earlier one.
+// A member of netCDF-C's notes. netCDF-C 4.9.3 has renamed these members.
 const Json& NoteOf(const Json& attributes, const char* notes, const char* member,
                    const char* old_notes, const char* old_member) {
   const Json& found = MemberOrNull(MemberOrNull(attributes, notes), member);
@@ -30,7 +30,8 @@ std::vector<std::string> NczarrDimensions(const Json& attributes, size_t rank) {
   for (const Json& path : paths) {
     const std::string* const text = TextOf(path);
     if (text == nullptr) return {};
-    names.push_back(text->substr(text->rfind('/') + 1));  // "/group/x"
+    // The name may be a path such as "/group/x".
+    names.push_back(text->substr(text->rfind('/') + 1));
     if (names.back().empty()) return {};
   }
   return names;

@@ -1,5 +1,5 @@
-// Attributes with netCDF-C's own notes on a store that it wrote (NCZarr). They describe names,
-// shapes and types of the store's nodes; a view that changes these drops them.
+// Attributes in which netCDF-C keeps notes on a store that it wrote (NCZarr). They describe names,
+// shapes and types of the store's nodes. A view that changes these drops the notes.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,22 @@
 
 namespace zarrfs {
 
-/// Whether netCDF-C claims an attribute of this name for itself: _nczarr_array, _NCZARR_ATTR, …
+/// True if netCDF-C reserves attributes of this name, such as _nczarr_array and _NCZARR_ATTR.
 [[nodiscard]] bool IsNczarrName(std::string_view name);
 
-/// `attributes` without those notes: objects, or the text of one, which xarray saves for a store
-/// that it opened through netCDF-C. Other attributes with such names belong to the user, and stay.
+/// Returns `attributes` without netCDF-C's notes. A note is an object, or an object as a JSON
+/// string, as xarray saves it for a store opened through netCDF-C. Other attributes with reserved
+/// names belong to the user, and stay.
 [[nodiscard]] Json WithoutNczarr(Json attributes);
 
-/// The names of an array's dimensions in those notes; empty unless they name `rank` of them.
+/// The dimension names of an array from netCDF-C's notes. Empty unless the notes have `rank` names.
 [[nodiscard]] std::vector<std::string> NczarrDimensions(const Json& attributes, size_t rank);
 
-/// Whether they say that an array of one element represents a scalar.
+/// True if netCDF-C's notes say that an array of one element represents a scalar.
 [[nodiscard]] bool IsNczarrScalar(const Json& attributes);
 
-/// The type of the attribute `name` in those notes, in the spelling of .zarray ("<f4"); "" if they
-/// do not state it.
+/// The type of the attribute `name` from netCDF-C's notes, in the spelling of .zarray ("<f4"). ""
+/// if the notes do not state it.
 [[nodiscard]] std::string NczarrTypeOf(const Json& attributes, std::string_view name);
 
 }  // namespace zarrfs

@@ -23,14 +23,14 @@ constexpr auto kVersion = "version";
 
 constexpr auto kMultiscales = "multiscales"sv;
 
-// All members of 0.4.
+// All members that OME-Zarr 0.4 defines.
 constexpr std::array kMembers = {
     kMultiscales, "omero"sv,       "labels"sv, "plate"sv,
     "well"sv,     "image-label"sv, "series"sv, "bioformats2raw.layout"sv};
-// Members that state their version in 0.4: an object, or each object of a list.
+// Members that state their version in OME-Zarr 0.4. Each is an object, or a list of objects.
 constexpr std::array kWithVersion = {kMultiscales, "omero"sv, "plate"sv, "well"sv, "image-label"sv};
 
-// Calls `visit` with each object that states its version in 0.4.
+// Calls `visit` with each object that states its version in OME-Zarr 0.4.
 void VisitVersioned(Json& attributes, const auto& visit) {
   for (const std::string_view name : kWithVersion) {
     const auto found = attributes.find(name);
@@ -43,7 +43,7 @@ void VisitVersioned(Json& attributes, const auto& visit) {
   }
 }
 
-// The list; an empty one if it is not a list.
+// Returns `list` if it is a list, otherwise an empty list.
 const Json& ListOrEmpty(const Json& list) {
   static const Json kEmpty = Json::array();
   return list.is_array() ? list : kEmpty;
@@ -63,7 +63,7 @@ std::string ShownAs(const Json& version, std::string_view wanted) {
   return fmt::format("OME-Zarr {}: shown as {}", Excerpt(version), wanted);
 }
 
-// Whether it is a non-empty list for all of whose items `is_one` is true.
+// True if `list` is a non-empty list, and `is_one` is true for all its items.
 bool IsListOf(const Json& list, const auto& is_one) {
   return list.is_array() && !list.empty() && std::ranges::all_of(list, is_one);
 }
@@ -71,7 +71,8 @@ bool IsListOf(const Json& list, const auto& is_one) {
 bool IsText(const Json& json) { return TextOf(json) != nullptr; }
 bool HasPath(const Json& json) { return IsText(MemberOrNull(json, "path")); }
 
-// An item of `multiscales`. Those of maps by ndpyramid have no axes, but pixels.
+// True if `image` is a valid item of `multiscales`. Pyramids written by ndpyramid for maps have no
+// axes in these items, but pixels.
 bool IsPyramid(const Json& image) {
   const auto is_axis = [](const Json& axis) {
     return IsText(axis) || IsText(MemberOrNull(axis, "name"));
@@ -84,8 +85,8 @@ bool IsPyramid(const Json& image) {
          MemberOrNull(image, "pixels_per_tile").is_null();
 }
 
-// Whether the member `name` of `members`, which are attributes or the contents of `ome`, is
-// OME-Zarr.
+// True if the member `name` of `members` is part of OME-Zarr metadata. `members` are the attributes
+// of a group, or the contents of `ome`.
 bool IsMember(const Json& members, std::string_view name, const OmePlace& place, bool in_ome) {
   const Json& value = MemberOrNull(members, name);
   if (value.is_null()) return false;
@@ -107,7 +108,7 @@ bool HasMembers(const Json& members, const OmePlace& place, bool in_ome) {
                              [&](auto name) { return IsMember(members, name, place, in_ome); });
 }
 
-// "0.5", "0.6.dev1", "1.0".
+// True for versions from 0.5 on, such as "0.5", "0.6.dev1" and "1.0".
 bool IsFrom05(const Json& version) {
   const std::string* const text = TextOf(version);
   int major = 0;
@@ -120,7 +121,7 @@ bool IsFrom05(const Json& version) {
          (major > 0 || (major == 0 && minor >= 5));
 }
 
-// Whether the attribute `ome` belongs to OME-Zarr.
+// True if `ome` has the structure of OME-Zarr's attribute.
 bool IsNamespace(const Json& ome) {
   return ome.is_object() &&
          (IsFrom05(MemberOrNull(ome, kVersion)) || HasMembers(ome, {}, /*in_ome=*/true));
@@ -137,7 +138,7 @@ namespace {
 
 constexpr size_t kMaxPaths = 1'000'000;
 
-// Adds the texts of a list, or the paths of its objects.
+// Adds the strings in a list, or the paths of its objects, to `paths`.
 void AddPaths(const Json& list, std::vector<std::string>& paths) {
   for (const Json& each : ListOrEmpty(list)) {
     const std::string* const path = TextOf(each.is_object() ? MemberOrNull(each, "path") : each);
@@ -145,7 +146,8 @@ void AddPaths(const Json& list, std::vector<std::string>& paths) {
   }
 }
 
-// Calls `visit` with the attributes, and with the contents of `ome`.
+// Calls `visit` with the attributes, and with the contents of the attribute `ome` if it is
+// OME-Zarr's.
 void VisitMembers(const Json& attributes, const auto& visit) {
   visit(attributes, /*in_ome=*/false);
   const Json& ome = MemberOrNull(attributes, kOme);
@@ -200,8 +202,8 @@ OmeAttributes AsOme04(Json attributes) {
     }
     for (auto& [member, content] : ome.items()) {
       if (attributes.contains(member)) {
-        shown.notes.push_back(
-            fmt::format("the attribute {} stands beside the one in ome, and is shown", member));
+        shown.notes.push_back(fmt::format(
+            "the attribute {} is shown instead of the member of ome with this name", member));
       } else {
         shown.attributes[member] = std::move(content);
       }
@@ -227,7 +229,7 @@ OmeAttributes AsOme05(Json attributes, const OmePlace& place) {
   }
   Json ome = {{kVersion, "0.5"}};
   Json others = Json::object();
-  Json another;  // version
+  Json another;  // a version other than 0.4, if an object states one
   for (const auto& [name, value] : attributes.items()) {
     const bool is_known = std::ranges::find(kMembers, name) != kMembers.end();
     const bool is_member = is_known && IsMember(attributes, name, place, /*in_ome=*/false);

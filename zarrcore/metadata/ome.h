@@ -1,7 +1,7 @@
-// OME-Zarr: its metadata in the form of another version. Version 0.4 is for Zarr v2 and has its
-// members among the other attributes of a group, each with a version; 0.5 is for Zarr v3 and has
-// the same members in one attribute `ome`, with one version. (OME-Zarr 0.4 and 0.5, "Metadata";
-// ngff.openmicroscopy.org)
+// Converts OME-Zarr metadata to another version. Version 0.4 is for Zarr v2. Its members are next
+// to other attributes of a group, and each has a version. Version 0.5 is for Zarr v3 and has the
+// same members in one attribute `ome`, with one version. See OME-Zarr 0.4 and 0.5, "Metadata", at
+// ngff.openmicroscopy.org.
 #pragma once
 
 #include <string>
@@ -12,38 +12,41 @@
 
 namespace zarrfs {
 
-/// Attributes, and notes for readers.
+/// Converted attributes, and notes for users.
 struct OmeAttributes {
   Json attributes;
   std::vector<std::string> notes;
 };
 
-/// The properties of a group that decide which of its attributes are OME-Zarr.
+/// The properties of a group that decide which of its attributes belong to OME-Zarr.
 struct OmePlace {
   bool below_ome = false;      // an ancestor is an OME group
   std::string_view name = {};  // the last component of the group's path
 };
 
-/// Whether a group with these attributes is an OME group: it contains images, labels or plates. An
-/// attribute is OME-Zarr by its structure, never by its name alone: boreholes have a `well`,
-/// GeoZarr has `multiscales`. Other attributes belong to the user.
+/// True if a group with these attributes is an OME group: it contains images, labels or plates. An
+/// attribute is recognized as OME-Zarr by its structure, never just by its name, because boreholes
+/// have a `well`, and GeoZarr has `multiscales`.
 [[nodiscard]] bool IsOme(const Json& attributes, const OmePlace& place);
 
-/// `attributes` of a group with the members of a 0.5 `ome` moved to the top. Existing members stay
-/// unchanged. Other versions stay in `ome`, with a note; 0.6 only if 0.5 cannot express it
-/// (ome06.h). A missing version, as from some writers, means 0.5.
+/// Returns the `attributes` of a group with the members of a 0.5 `ome` moved to the top level.
+/// Existing members stay unchanged. Members of other versions stay in `ome`, with a note. Version
+/// 0.6 is first converted to 0.5, if possible (ome06.h). A missing version means 0.5, because some
+/// writers omit it.
 [[nodiscard]] OmeAttributes AsOme04(Json attributes);
 
-/// `attributes` of a group with the members of 0.4 moved into `ome`. Other versions stay where they
-/// are, with a note; attributes that are not OME-Zarr stay without one.
+/// Returns the `attributes` of a group with the members of 0.4 moved into `ome`. Members of other
+/// versions stay at the top level, with a note. Attributes that are not OME-Zarr stay, without a
+/// note.
 [[nodiscard]] OmeAttributes AsOme05(Json attributes, const OmePlace& place);
 
-/// `attributes` of a group with `ome` of 0.6 converted to 0.5, with a note, if 0.5 can express it
-/// (ome06.h).
+/// Returns the `attributes` of a group with a 0.6 `ome` converted to 0.5, with a note. Returns them
+/// unchanged if 0.5 cannot express the contents (ome06.h).
 [[nodiscard]] OmeAttributes Ome06AsOme05(Json attributes);
 
-/// The names of the axes of the array `array` in a group with these `attributes`, if the group is
-/// an image of 0.4 and the array one of its sizes. 0.5 requires them as dimension_names.
+/// The names of the axes of the array called `array` in a group with these `attributes`, if the
+/// group is an image of 0.4 and the array is one of its resolutions. Otherwise empty. 0.5 requires
+/// these names as dimension_names.
 [[nodiscard]] std::vector<std::string> AxesIn04(const Json& attributes, std::string_view array);
 
 }  // namespace zarrfs

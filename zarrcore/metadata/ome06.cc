@@ -11,20 +11,21 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// Members of `ome`, of an image and of a dataset that also exist in 0.5.
+// The members of `ome`, of an image, and of a dataset that exist in both 0.5 and 0.6.
 constexpr std::array kMembersOf05 = {"version"sv, "multiscales"sv, "omero"sv,
                                      "labels"sv,  "plate"sv,       "well"sv,
                                      "series"sv,  "image-label"sv, "bioformats2raw.layout"sv};
-// Arrays with axes of these types hold transformations.
+// Types of axes of arrays that hold transformations instead of images.
 constexpr std::array kNoImage = {"array"sv, "coordinate"sv, "displacement"sv};
-constexpr int kMaxSequences = 8;  // maximum nesting
+constexpr int kMaxSequences = 8;  // maximum nesting of sequences
 
 bool IsJsonText(const Json& json) { return TextOf(json) != nullptr; }
 bool IsTheText(const Json& json, std::string_view text) {
   return IsJsonText(json) && *TextOf(json) == text;
 }
 
-// The target of a transformation: a text, or an object with it as `name`; null if it is not stated.
+// The coordinate system to which a transformation leads: a string, or the `name` in an object. Null
+// if it is not stated.
 const Json& NameOf(const Json& system) {
   return system.is_object() ? MemberOrNull(system, "name") : system;
 }
@@ -36,13 +37,13 @@ bool IsAxis(const Json& axis) {
                               [&](std::string_view other) { return IsTheText(type, other); });
 }
 
-// A scale followed by a translation; null if absent.
+// A scale followed by a translation. Each is null if absent.
 struct PlainTransformation {
   Json scale;
   Json translation;
 };
 
-// Appends a transformation to those before it; false if 0.5 cannot express the result.
+// Appends a transformation to `plain`. False if 0.5 cannot express the result.
 bool AddTransformation(const Json& transformation, size_t rank, int depth,
                        PlainTransformation& plain) {
   const Json& type = MemberOrNull(transformation, "type");
@@ -59,7 +60,7 @@ bool AddTransformation(const Json& transformation, size_t rank, int depth,
   const Json& values = MemberOrNull(transformation, is_scale ? "scale" : "translation");
   const bool is_valid = values.is_array() && values.size() == rank &&
                         std::ranges::all_of(values, [](const Json& v) { return v.is_number(); });
-  // In 0.5 the translation comes last.
+  // In 0.5, nothing may follow the translation.
   if (!is_valid || !plain.translation.is_null() || (is_scale && !plain.scale.is_null())) {
     return false;
   }

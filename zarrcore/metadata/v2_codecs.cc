@@ -17,12 +17,12 @@ using std::string_view_literals::operator""sv;
 constexpr std::array kObjectFilters = {"vlen-utf8"sv, "vlen-bytes"sv};
 constexpr std::array kElementFilters = {"delta"sv,  "fixedscaleoffset"sv, "quantize"sv,
                                         "astype"sv, "packbits"sv,         "bitround"sv};
-// From elements to bytes, like "bytes".
+// Compressors that encode elements directly to bytes, so the codec "bytes" is not needed.
 constexpr std::array kNumberCompressors = {"pcodec"sv, "zfpy"sv};
 constexpr std::array kByteFilters = {
     "zlib"sv,  "bz2"sv,    "lzma"sv,    "lz4"sv,        "shuffle"sv,
     "crc32"sv, "crc32c"sv, "adler32"sv, "fletcher32"sv, "jenkins_lookup3"sv};
-// The default of numcodecs.
+// The default element size of numcodecs' shuffle.
 constexpr int kShuffleElementSize = 4;
 constexpr size_t kMaxBloscTypeSize = 255;
 
@@ -36,11 +36,12 @@ Json IntegerOr(const Json& configuration, const char* name, int64_t otherwise) {
   return value.is_number_integer() ? value : Json(otherwise);
 }
 
-// Only for writers: readers decode by the frame's own header.
+// The configuration of blosc. Only writers need it; readers use the header of the compressed data.
 Json BloscConfiguration(const Json& given, size_t item_size) {
   constexpr std::array kShuffles = {"noshuffle"sv, "shuffle"sv, "bitshuffle"sv};
   const Json shuffle = IntegerOr(given, "shuffle", 1);
-  std::string_view shuffle_name = item_size == 1 ? "bitshuffle" : "shuffle";  // -1: by the size
+  // -1: the shuffle depends on the item size.
+  std::string_view shuffle_name = item_size == 1 ? "bitshuffle" : "shuffle";
   if (shuffle == 0 || shuffle == 1 || shuffle == 2) shuffle_name = kShuffles[shuffle.get<size_t>()];
   const Json& cname = MemberOrNull(given, "cname");
   return Json{{"typesize", item_size > kMaxBloscTypeSize ? size_t{1} : item_size},
@@ -63,7 +64,7 @@ class ChainMaker {
     (void)Append("transpose", Json{{"order", std::move(order)}});
   }
 
-  // `codec` is an entry of "filters", or the "compressor".
+  // Converts an entry of "filters", or the "compressor", and adds it to the chain.
   Result<void> Add(const Json& codec) {
     const std::string* const id_member = TextOf(MemberOrNull(codec, "id"));
     if (id_member == nullptr) {
@@ -80,7 +81,7 @@ class ChainMaker {
       return Append("numcodecs." + id, std::move(configuration));
     }
     if (!in_bytes_) AddBytes();
-    // The output has no items.
+    // The codec's output is bytes, so the next codec has items of size 1.
     const size_t item_size = std::exchange(elements_.item_size, 1);
     if (id == "blosc") return Append("blosc", BloscConfiguration(configuration, item_size));
     if (id == "gzip") return Append("gzip", Json{{"level", IntegerOr(configuration, "level", 1)}});
@@ -108,7 +109,7 @@ class ChainMaker {
  private:
   Result<void> Append(std::string_view name, Json configuration) {
     Json codec = Json{{"name", name}};
-    // zarr-python requires the member for numcodecs' own codecs, even if it is empty.
+    // zarr-python requires numcodecs' own codecs to have a configuration, even an empty one.
     if (!configuration.empty() || name.starts_with("numcodecs.")) {
       codec["configuration"] = std::move(configuration);
     }
@@ -162,7 +163,7 @@ class ChainMaker {
       const bool is_astype = id == "astype";
       const char* const decoded = is_astype ? "decode_dtype" : "dtype";
       const char* const encoded = is_astype ? "encode_dtype" : "astype";
-      // In numcodecs, "astype" defaults to the dtype.
+      // In numcodecs, the decoded type of "astype" defaults to the array's dtype.
       const Json& decoded_text = MemberOrNull(configuration, decoded);
       const Json& encoded_text = MemberOrNull(configuration, encoded);
       const auto from = ParseNumber(id, decoded, decoded_text);
@@ -170,7 +171,7 @@ class ChainMaker {
       const auto to =
           encoded_text.is_null() && !is_astype ? from : ParseNumber(id, encoded, encoded_text);
       if (!to) return Fail(to);
-      // The filter would misinterpret the bytes.
+      // A filter configured for another type would misinterpret the bytes of the elements.
       if (from->number != elements_.number || from->byte_order != elements_.byte_order) {
         return OnOthers(id, Excerpt(decoded_text));
       }
@@ -196,7 +197,7 @@ class ChainMaker {
   }
 
   const std::string_view key_;
-  V2Dtype elements_;  // the input of the next codec
+  V2Dtype elements_;  // the type of the elements that the next codec gets
   bool in_bytes_ = false;
   V2Codecs chain_;
 };
@@ -211,7 +212,7 @@ Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t 
     }
   }
   ChainMaker maker(dtype, key);
-  // zarr-python also accepts lower case; for "A", any order, numpy makes a C array.
+  // zarr-python also accepts lower case. For "A" (any order), numpy makes an array in C order.
   Json order = zarray["order"];
   if (order == "c" || order == "A" || order == "a") order = "C";
   if (order == "f") order = "F";

@@ -1,7 +1,7 @@
-// The filters and the compressor of a Zarr v2 array as the codec chain of zarr.json.
+// Converts the filters and the compressor of a Zarr v2 array to the codec chain of zarr.json.
 //
-// A v2 writer applies the filters in order and then the compressor, as one more filter. Filters
-// from elements to elements come before v3's codec "bytes", filters on bytes after it.
+// A v2 writer applies the filters in order, and then the compressor. Filters that map elements to
+// elements come before v3's codec "bytes", filters on bytes come after it.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 namespace zarrfs {
 
 struct V2Codecs {
-  Json codecs;     // as in zarr.json
-  Json data_type;  // from the dtype; for "|O", from the filter
+  Json codecs;     // the value of "codecs" in zarr.json
+  Json data_type;  // from the dtype; for "|O", from the filters
 };
 
-/// Reads the members "order", "filters" (may be absent) and "compressor" of `zarray`. kDamaged if
-/// they are malformed; kUnsupported for codecs without a counterpart in v3, and for chains that
+/// Converts the members "order", "filters" (may be absent) and "compressor" of `zarray`. kDamaged
+/// if they are malformed. kUnsupported for codecs without a counterpart in v3, and for chains that
 /// reinterpret the bytes of elements as another type.
 [[nodiscard]] Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t rank,
                                              std::string_view key);

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <utility>
+
+#include "zarrcore/base/number_text.h"
 
 namespace zarrfs {
 namespace {
@@ -24,20 +25,14 @@ Json Configured(std::string_view name, Json configuration) {
   return Json{{"name", name}, {"configuration", std::move(configuration)}};
 }
 
-std::optional<uint32_t> ParseDigits(std::string_view digits) {
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
-}
-
-// Parses "[10us]"; nullopt if it is not a unit.
+// Parses a unit such as "[10us]"; nullopt if it is invalid.
 std::optional<Json> ParseUnit(std::string_view text) {
   if (text.empty()) return Json{{"unit", "generic"}, {"scale_factor", 1}};
   if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;
   text = text.substr(1, text.size() - 2);
   const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto scale = digits == 0 ? std::optional<uint32_t>(1) : ParseDigits(text.substr(0, digits));
+  const auto scale =
+      digits == 0 ? std::optional<uint32_t>(1) : NumberFrom<uint32_t>(text.substr(0, digits));
   const std::string_view unit = text.substr(digits);
   if (!scale || *scale == 0 || unit.empty()) return std::nullopt;
   return Json{{"unit", unit}, {"scale_factor", *scale}};
@@ -45,7 +40,7 @@ std::optional<Json> ParseUnit(std::string_view text) {
 
 tl::unexpected<Error> NoDtype(const Json& dtype, std::string_view key) {
   return Fail(ErrorCode::kDamaged,
-              "{}: dtype: expected text such as \"<f8\" or a list of fields, found {}", key,
+              "{}: dtype: expected a string such as \"<f8\" or a list of fields, found {}", key,
               Excerpt(dtype));
 }
 
@@ -55,7 +50,7 @@ tl::unexpected<Error> Unknown(const Json& dtype, std::string_view key) {
 
 Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
   std::string_view text = dtype.get_ref<const std::string&>();
-  // In numpy, "|", "=" and no prefix mean the order of the machine.
+  // numpy reads "|", "=" and no prefix as the byte order of the machine, which is little-endian.
   const char order = text.starts_with('>') ? '>' : '<';
   text = WithoutByteOrder(text);
   if (text.empty()) return NoDtype(dtype, key);
@@ -79,7 +74,7 @@ Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
     type.byte_order = order;
     return type;
   }
-  const auto length = ParseDigits(rest);
+  const auto length = NumberFrom<uint32_t>(rest);
   if (!length) return NoDtype(dtype, key);
   if (*length == 0) return Unknown(dtype, key);
   type.item_size = *length;
@@ -99,7 +94,7 @@ Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
   return type;
 }
 
-// The number of elements of a field; nullopt if the shape is invalid or too large.
+// The number of elements of a field with this shape; nullopt if the shape is invalid or too large.
 std::optional<size_t> ElementsOf(const Json& shape) {
   if (!shape.is_array()) return ElementsOf(Json::array({shape}));
   uint64_t elements = 1;
@@ -113,7 +108,7 @@ std::optional<size_t> ElementsOf(const Json& shape) {
 }
 
 Json StructOf(Json fields) {
-  // In the spelling that zarr-python reads.
+  // zarr-python reads only the name "structured" with fields that are pairs.
   return Configured("structured", Json{{"fields", std::move(fields)}});
 }
 
@@ -121,7 +116,7 @@ void AppendRuns(const std::vector<ByteRun>& runs, size_t offset, std::vector<Byt
   for (const ByteRun& run : runs) to.push_back({run.first + offset, run.end + offset});
 }
 
-// `count` elements one after the other.
+// The type that consists of `count` consecutive elements.
 V2Dtype ArrayOf(const V2Dtype& element, size_t count) {
   V2Dtype type = element;
   type.number.clear();

@@ -1,7 +1,7 @@
 // Converts the "dtype" of a Zarr v2 array to the data type of the same elements in zarr.json.
 //
-// Zarr v2 specification, "Data type encoding": numpy's array protocol strings ("<f8", "|S12",
-// ">M8[10us]"), lists of fields, and "|O", whose type only a filter determines.
+// Dtypes are numpy's array protocol strings such as "<f8", "|S12" and ">M8[10us]", lists of fields,
+// and "|O", whose type only a filter determines. See Zarr v2 specification, "Data type encoding".
 #pragma once
 
 #include <cstddef>
@@ -17,36 +17,37 @@ namespace zarrfs {
 
 inline constexpr size_t kMaxArrayParts = 4096;
 
-/// A number type of numpy, or bool.
+/// A number type of numpy, including bool.
 struct NumpyNumber {
-  std::string_view code;       // without byte order: "i4"
-  std::string_view data_type;  // of zarr.json: "int32"
-  size_t item_size;            // bytes
+  std::string_view code;       // the numpy code without byte order: "i4"
+  std::string_view data_type;  // the name in zarr.json: "int32"
+  size_t item_size;            // in bytes
 };
 
-/// Null if no type has that code.
+/// The number type with this code; null if there is none.
 [[nodiscard]] const NumpyNumber* FindNumpyNumber(std::string_view code);
 
-/// "i4" for "<i4", ">i4", "=i4", "|i4" and "i4".
+/// A code without its byte order: "i4" for "<i4", ">i4", "=i4", "|i4" and "i4".
 [[nodiscard]] std::string_view WithoutByteOrder(std::string_view text);
 
 struct V2Dtype {
-  Json data_type;         // as in zarr.json; null for "|O"
+  Json data_type;         // the value of "data_type" in zarr.json; null for "|O"
   std::string number;     // NumpyNumber::code; "" for other types
-  char byte_order = '|';  // '<' or '>'; '|' if no part has one
-  size_t item_size = 0;   // bytes; 0 for "|O"
+  char byte_order = '|';  // '<' or '>'; '|' if byte order does not matter
+  size_t item_size = 0;   // in bytes; 0 for "|O"
   size_t parts = 1;       // number of fields, including nested ones
-  /// If parts have different byte orders, those that are big-endian; `byte_order` is '<' then.
+  /// The big-endian parts of a struct whose parts have different byte orders; `byte_order` is then
+  /// '<'.
   std::vector<ByteRun> big = {};
 
   [[nodiscard]] bool is_object() const { return data_type.is_null(); }
 };
 
-/// Parses a dtype like numpy: "i4" and "=i4" are little-endian here, and a field without a name is
-/// named after its index ("f0"). A field that is an array becomes a structure of its elements, in C
-/// order and named "0", "1", ...: v3 has no other type with that layout. kDamaged if it is not a
-/// dtype; kUnsupported if v3 has no such type: long doubles, empty items, objects in fields, arrays
-/// of more than kMaxArrayParts elements.
+/// Parses a dtype like numpy: "i4" and "=i4" are little-endian, and a field without a name is named
+/// after its index ("f0"). A field that is an array becomes a structure of its elements, in C order
+/// and named "0", "1", ..., because v3 has no other type with that layout. kDamaged if `dtype` is
+/// malformed. kUnsupported if v3 has no such type: long doubles, empty items, objects in fields,
+/// arrays of more than kMaxArrayParts elements.
 [[nodiscard]] Result<V2Dtype> ParseV2Dtype(const Json& dtype, std::string_view key);
 
 }  // namespace zarrfs

@@ -48,7 +48,8 @@ Result<Json> ParseV2(const NamedText& document, std::vector<std::string>& notes)
   return json;
 }
 
-// Bad attributes are no reason to hide the node, or the nodes below it.
+// Invalid attributes do not hide the node or the nodes below it. They are replaced by an empty
+// object.
 Json ParseAttributes(const std::optional<NamedText>& zattrs, std::vector<std::string>& notes) {
   if (!zattrs) return Json::object();
   auto attributes = ParseObject(*zattrs, notes);
@@ -67,7 +68,8 @@ Result<Json> KeyEncoding(const Json& zarray, std::string_view key) {
   return Json{{"name", "v2"}, {"configuration", {{"separator", separator}}}};
 }
 
-// Base64 of the item in the byte order of the array; padded if too short, as in numpy.
+// Parses base64 of an item in the byte order of the array. An item that is too short is padded, as
+// in numpy.
 std::optional<FillBytes> ParseOpaqueFill(const Json& given, const DataType& type,
                                          const V2Dtype& dtype) {
   const std::string* const text = TextOf(given);
@@ -79,7 +81,8 @@ std::optional<FillBytes> ParseOpaqueFill(const Json& given, const DataType& type
   return bytes;
 }
 
-// n5-zarr and others write numbers as text, which numpy parses: "0", "0.0", "nan".
+// Parses a number in a string, such as "0", "0.0" or "nan". n5-zarr and others write such strings,
+// and numpy parses them.
 std::optional<Json> NumberOfText(const Json& given) {
   if (TextOf(given) == nullptr) return std::nullopt;
   std::string text = *TextOf(given);
@@ -104,7 +107,7 @@ std::optional<Json> NumberOfText(const Json& given) {
 Result<FillBytes> ParseFill(const Json& given, const DataType& type, const V2Dtype& dtype,
                             std::string_view key) {
   const bool is_number = type.is_core() && type.kind != DataKind::kRaw;
-  // zarr-python converts a number to text.
+  // For a string type, zarr-python converts the number to a string.
   const bool is_bytes = type.kind == DataKind::kNullTerminatedBytes;
   const bool is_text =
       is_bytes || type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kString;
@@ -114,7 +117,7 @@ Result<FillBytes> ParseFill(const Json& given, const DataType& type, const V2Dty
         is_bytes ? Json(EncodeBase64(std::as_bytes(std::span(digits)))) : Json(digits), type, key);
   }
   if (given.is_null() && type.is_date()) return ParseFillValue("NaT", type, key);
-  // Old writers use the number 0 for an item of zero bytes.
+  // Old writers use the number 0 for an item whose bytes are all zero.
   if (given.is_null() || (!is_number && !type.is_date() && given == 0)) {
     return FillBytes(type.item_size);
   }
@@ -122,7 +125,7 @@ Result<FillBytes> ParseFill(const Json& given, const DataType& type, const V2Dty
     auto bytes = ParseOpaqueFill(given, type, dtype);
     if (bytes) return *std::move(bytes);
     return Fail(ErrorCode::kDamaged,
-                "{}: fill_value: expected base64 text of at most {} bytes, found {}", key,
+                "{}: fill_value: expected a base64 string of at most {} bytes, found {}", key,
                 type.item_size, Excerpt(given));
   }
   auto fill = ParseFillValue(given, type, key);
@@ -135,12 +138,12 @@ Result<FillBytes> ParseFill(const Json& given, const DataType& type, const V2Dty
 }
 
 Json FillToV3(const FillBytes& fill, const DataType& type) {
-  // In the spelling that zarr-python reads in v3.
+  // In v3, zarr-python reads the fill values of raw types and structs as base64.
   if (type.kind == DataKind::kRaw || type.kind == DataKind::kStruct) return EncodeBase64(fill);
   return FillValueToV3(fill, type);
 }
 
-// xarray's FillValueCoder: base64 of the number as a little-endian float64.
+// Encodes a number like xarray's FillValueCoder: base64 of a little-endian float64.
 Json EncodeFloatAttribute(std::span<const std::byte> item, const DataType& type) {
   const double number = DecodeFloat(LoadLittle(item), *type.float_format());
   std::array<std::byte, sizeof number> encoded;
@@ -148,7 +151,8 @@ Json EncodeFloatAttribute(std::span<const std::byte> item, const DataType& type)
   return EncodeBase64(encoded);
 }
 
-// Null for types for which xarray has no spelling.
+// The fill value as the attribute _FillValue, in xarray's spelling. Null for types for which xarray
+// reads no _FillValue.
 Json FillAttribute(const FillBytes& fill, const DataType& type) {
   const std::span<const std::byte> item(fill);
   switch (type.kind) {
@@ -166,8 +170,8 @@ Json FillAttribute(const FillBytes& fill, const DataType& type) {
   }
 }
 
-// An attribute _FillValue that is not a value of the type would replace the fill value, which
-// xarray masks.
+// Drops an attribute _FillValue that is not a value of the type. xarray would mask that value
+// instead of the fill value.
 void DropBadFillAttribute(Json& attributes, const DataType& type, std::string_view key,
                           std::vector<std::string>& notes) {
   const auto given = attributes.find(kFillAttribute);
@@ -175,12 +179,13 @@ void DropBadFillAttribute(Json& attributes, const DataType& type, std::string_vi
                          type.kind == DataKind::kUint || type.kind == DataKind::kFloat ||
                          type.kind == DataKind::kComplex;
   if (given == attributes.end() || !is_number || DecodeFillAttribute(*given, type)) return;
-  notes.push_back(fmt::format("{}: attribute {} left out: {} is no {}", key, kFillAttribute,
-                              Excerpt(*given), type.name));
+  notes.push_back(fmt::format("{}: attribute {} left out: found {}, expected {}", key,
+                              kFillAttribute, Excerpt(*given), type.name));
   attributes.erase(given);
 }
 
-// Only the names, in the order of encoding, to describe the array.
+// The names of the codecs, in the order of encoding. For describing an array that cannot be
+// decoded.
 std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
   std::vector<CodecSpec> names;
   const auto add = [&](const Json& codec) {
@@ -194,7 +199,8 @@ std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
   return names;
 }
 
-// Null unless the attribute names every dimension.
+// Removes _ARRAY_DIMENSIONS from the attributes and returns it. Null unless it names every
+// dimension.
 Json TakeDimensionNames(Json& attributes, size_t rank) {
   const auto found = attributes.find(kDimensions);
   if (found == attributes.end() || !found->is_array() || found->size() != rank ||
@@ -206,7 +212,7 @@ Json TakeDimensionNames(Json& attributes, size_t rank) {
   return names;
 }
 
-// The rules for shape and chunks are those of zarr.json.
+// Makes an equivalent zarr.json. The parser of zarr.json then checks shape and chunks.
 Json ArrayDocument(const Json& zarray, Json data_type, Json key_encoding, Json fill_value,
                    Json codecs) {
   Json grid = {{"name", "regular"},
@@ -222,7 +228,7 @@ Json ArrayDocument(const Json& zarray, Json data_type, Json key_encoding, Json f
 }
 
 template <typename Metadata>
-Result<Metadata> ParseAs(Json document, std::string_view key, std::vector<std::string> notes) {
+Result<Metadata> ParseAs(Json document, std::string_view key, std::vector<std::string>&& notes) {
   auto node = ParseZarrDocument(std::move(document), key);
   if (!node) return Fail(node);
   auto metadata = std::get<Metadata>(*std::move(node));
@@ -247,8 +253,8 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
   const Json& chunks = (*given)["chunks"];
   if (!shape.is_array() || !chunks.is_array() || chunks.size() != shape.size()) {
     return Fail(ErrorCode::kDamaged,
-                "{}: expected lists of as many integers as shape and chunks, found {} and {}", key,
-                Excerpt(shape), Excerpt(chunks));
+                "{}: expected shape and chunks as lists of equally many integers, found {} and {}",
+                key, Excerpt(shape), Excerpt(chunks));
   }
   const auto dtype = ParseV2Dtype((*given)["dtype"], key);
   if (!dtype) return Fail(dtype);
@@ -259,7 +265,8 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
 
   const auto type = ParseDataType(chain->data_type, key);
   if (!type) return Fail(type);
-  // All names are known, so the type is beyond a cap or has an invalid unit.
+  // The parser of zarr.json knows all types of v2_dtype, so this type exceeds a limit or has an
+  // invalid unit.
   if (type->kind == DataKind::kOther) {
     return Fail(ErrorCode::kUnsupported, "{}: dtype {} is not known", key,
                 Excerpt((*given)["dtype"]));
@@ -273,7 +280,7 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
     Json attribute = FillAttribute(*fill, *type);
     if (!attribute.is_null()) attributes[kFillAttribute] = std::move(attribute);
   }
-  // netCDF-C up to 4.9.2 has these notes here, not among the attributes.
+  // netCDF-C up to 4.9.2 writes its notes into .zarray instead of the attributes.
   if (const Json& notes_of_array = MemberOrNull(*given, kNczarrArray);
       notes_of_array.is_object() && !attributes.contains(kNczarrArray)) {
     attributes[kNczarrArray] = notes_of_array;

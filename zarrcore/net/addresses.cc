@@ -62,14 +62,16 @@ Addresses::Addresses(const RemoteSource& source) : source_(source), problem_(sou
     if (lines.empty()) problem_ = fmt::format("{}={}: empty, or not readable", option, file);
     return lines;
   };
-  headers_ = lines_of("headers", source.options.headers_file, secrets.headers);
-  const auto lines = lines_of("query", source.options.query_file, secrets.query);
+  headers_ = lines_of("headers", source.options.headers_file, secrets.headers.text);
+  const auto lines = lines_of("query", source.options.query_file, secrets.query.text);
   if (!lines.empty()) query_ = lines.front().starts_with('?') ? lines[0].substr(1) : lines[0];
 }
 
 HttpGet Addresses::Of(const FetchRequest& request, const AwsKey* key, int64_t now_s) const {
   HttpGet get{.url = "", .headers = headers_, .range = {}, .into = {}};
-  get.asks_netrc = !source_.is_s3;
+  get.is_s3 = source_.is_s3;
+  get.uses_netrc = !source_.is_s3 && !source_.is_virtual;
+  get.is_guarded = source_.is_virtual;
   std::map<std::string, std::string> query;
   if (request.kind == FetchRequest::Kind::kList) {
     get.url = source_.list_url;
@@ -107,7 +109,7 @@ void Addresses::AddSignature(const AwsKey& key, int64_t now_s,
   if (source_.options.requester_pays) request.headers["x-amz-request-payer"] = "requester";
   const SigningScope scope{.region = source_.region, .time = TimeText(now_s)};
   for (std::string& line : Sign(request, key, scope)) {
-    // curl sends the host itself.
+    // curl adds the header "Host" itself.
     if (!line.starts_with("host:")) get.headers.push_back(std::move(line));
   }
 }

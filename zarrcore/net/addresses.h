@@ -1,4 +1,4 @@
-// Addresses: address, headers and signature of the HTTP request for a FetchClient's request.
+// Addresses: makes the HTTP request for a request of a FetchClient: address, headers and signature.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace zarrfs {
 
 class Addresses {
  public:
-  /// Reads the files of headers and of the query, unless `source` already has their contents.
-  /// `source` must outlive this object.
+  /// Reads the files named by the options headers= and query=, unless `source` already has their
+  /// contents. `source` must outlive this object.
   explicit Addresses(const RemoteSource& source);
 
-  /// Why no request may be sent, usually "": a file cannot be read. Without its contents, a server
-  /// would refuse objects that exist.
+  /// Why no request may be sent: a file cannot be read, and without its contents a server would
+  /// refuse objects that exist. "" if requests may be sent.
   [[nodiscard]] const std::string& problem() const { return problem_; }
-  /// Returns the request without range and `into`. `key`: to sign with, null to not sign. `now_s`:
-  /// Unix time.
+  /// Makes the HTTP request, but leaves `range` and `into` empty. `key`: signs the request; null
+  /// to not sign it. `now_s`: the Unix time in seconds.
   [[nodiscard]] HttpGet Of(const FetchRequest& request, const AwsKey* key, int64_t now_s) const;
 
  private:

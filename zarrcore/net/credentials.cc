@@ -11,16 +11,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <ctime>
 #include <initializer_list>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/http_transfer.h"
 #include "zarrcore/os/descriptor.h"
@@ -32,10 +31,11 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMaxText = 64u << 10;
-// A key is replaced this long before it expires, at most this often, and after a failure this soon.
+// A key is replaced kEarlyS seconds before it expires. Searches are at least kMinPause apart, even
+// after a failure.
 constexpr int64_t kEarlyS = 300;
-constexpr auto kLeastPause = std::chrono::seconds(10);
-// Time limit of the machine's own services.
+constexpr auto kMinPause = std::chrono::seconds(10);
+// Time limits of requests for keys, in seconds: to services of this machine, and to other servers.
 constexpr long kLocalSeconds = 2;
 constexpr long kRemoteSeconds = 10;
 // Time limit of a credential_process, and how long it may run after closing its output.
@@ -54,12 +54,12 @@ struct Question {
   std::string url;
   std::vector<std::string> headers = {};
   bool puts = false;
-  std::string form = {};  // to post, if not empty
+  std::string form = {};  // the form to send with POST; "" to send GET
   long seconds = kLocalSeconds;
   bool through_proxy = false;
 };
 
-// The body of a response with status 200; "" otherwise.
+// Sends a request for a key. Returns the body of a response with status 200; otherwise "".
 std::string AskServer(const Question& question) {
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
   if (curl == nullptr) return "";
@@ -81,7 +81,7 @@ std::string AskServer(const Question& question) {
   if (!question.through_proxy) set(CURLOPT_NOPROXY, "*");
   if (question.puts) set(CURLOPT_CUSTOMREQUEST, "PUT");
   if (!question.form.empty()) set(CURLOPT_POSTFIELDS, question.form.c_str());
-  const std::string certificates = CertificatesFile();
+  const std::string certificates = CertificatesFile(/*is_s3=*/true);
   if (!certificates.empty()) set(CURLOPT_CAINFO, certificates.c_str());
   const CURLcode code = curl_easy_perform(curl.get());
   long status = 0;
@@ -98,7 +98,8 @@ std::string TextIn(const Json& json, std::initializer_list<const char*> names) {
   return "";
 }
 
-// "2026-11-23T12:34:56Z", "2026-11-23T12:34:56.5+01:00".
+// Parses a time such as "2026-11-23T12:34:56Z" or "2026-11-23T12:34:56.5+01:00". Returns Unix time
+// in seconds.
 std::optional<int64_t> ParseTime(const std::string& text) {
   std::tm time = {};
   const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &time);
@@ -110,7 +111,7 @@ std::optional<int64_t> ParseTime(const std::string& text) {
   return seconds - zone.tm_gmtoff;
 }
 
-// Parses the JSON of credential_process and the metadata services.
+// Parses the JSON that a credential_process or a metadata service returns.
 std::optional<ExpiringKey> KeyInJson(const std::string& text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return std::nullopt;
@@ -134,7 +135,8 @@ Result<ExpiringKey> FromWebIdentity(const RemoteSource& source, const std::strin
   while (!token.empty() && token.back() == '\n') token.pop_back();
   if (session.empty()) session = "zarrfs";
   std::string host = Environment("AWS_ENDPOINT_URL_STS");
-  if (host.empty()) host = fmt::format("https://sts.{}.amazonaws.com", source.region);
+  if (host.empty())
+    host = fmt::format("https://sts.{}.{}", source.region, AmazonsDomain(source.region));
   const std::string answer =
       AskServer({.url = host + '/',
                  .form = CanonicalQuery({{"Action", "AssumeRoleWithWebIdentity"},
@@ -153,8 +155,8 @@ Result<ExpiringKey> FromWebIdentity(const RemoteSource& source, const std::strin
               "no credentials: {} did not grant the role {} for the token in {}", host, role, file);
 }
 
-// Waits for the end of a child for at most `limit`, then kills it. Does not wait for a child that
-// the kernel cannot kill.
+// Waits at most `limit` for the end of a child, then kills it. Does not wait for a child that the
+// kernel cannot kill.
 void EndChild(pid_t pid, std::chrono::milliseconds limit) {
   const Descriptor ended = OpenProcess(pid);
   pollfd end = {ended.get(), POLLIN, 0};
@@ -175,7 +177,7 @@ std::string OutputOf(const std::string& command) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input.get(), STDOUT_FILENO);
-  // Ignored signals would be inherited by the program.
+  // The program would inherit ignored signals, so their default actions are restored.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
@@ -293,34 +295,33 @@ Result<ExpiringKey> FindKey(const RemoteSource& source) {
 }
 
 struct Credentials::State {
-  std::mutex mutex;
-  std::condition_variable wake;
-  std::optional<Result<ExpiringKey>> found;
-  std::chrono::steady_clock::time_point searched;
-  bool asked = true;  // for a search
+  Mutex mutex;
+  CondVar wake;
+  std::optional<Result<ExpiringKey>> found GUARDED_BY(mutex);
+  std::chrono::steady_clock::time_point searched GUARDED_BY(mutex);
+  bool asked GUARDED_BY(mutex) = true;  // whether a search was requested
 };
 
 Credentials::Credentials(const RemoteSource& source, std::function<void()> on_change)
     : state_(std::make_shared<State>()) {
   std::thread([state = state_, source, on_change = std::move(on_change)] {
-    std::unique_lock lock(state->mutex);
+    MutexLock lock(state->mutex);
     for (;;) {
       state->asked = false;
       lock.unlock();
       auto found = FindKey(source);
       lock.lock();
-      // A key that has not expired is better than none.
+      // A key that has not expired yet is better than an error.
       const bool has_key = state->found && *state->found;
       if (found || !has_key) state->found.emplace(std::move(found));
       state->searched = std::chrono::steady_clock::now();
       on_change();
-      const auto is_asked = [&] { return state->asked; };
+      const auto is_asked = [&]() REQUIRES(state->mutex) { return state->asked; };
       const auto expires = *state->found ? (*state->found)->expires_s : std::nullopt;
       if (!*state->found || expires) {
         const int64_t left = expires ? *expires - std::time(nullptr) - kEarlyS : 0;
         state->wake.wait_for(
-            lock, std::max<std::chrono::seconds>(std::chrono::seconds(left), kLeastPause),
-            is_asked);
+            lock, std::max<std::chrono::seconds>(std::chrono::seconds(left), kMinPause), is_asked);
       } else {
         state->wake.wait(lock, is_asked);
       }
@@ -329,17 +330,17 @@ Credentials::Credentials(const RemoteSource& source, std::function<void()> on_ch
 }
 
 std::optional<Result<AwsKey>> Credentials::Get() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   if (!state_->found) return std::nullopt;
   if (!*state_->found) return Fail(*state_->found);
   return (*state_->found)->key;
 }
 
 bool Credentials::Refresh(const AwsKey& key) {
-  const std::lock_guard lock(state_->mutex);
-  // Another key was found in the meantime.
+  const MutexLock lock(state_->mutex);
+  // A search has found another key in the meantime.
   if (state_->found && *state_->found && (*state_->found)->key.secret != key.secret) return true;
-  if (std::chrono::steady_clock::now() - state_->searched < kLeastPause) return false;
+  if (std::chrono::steady_clock::now() - state_->searched < kMinPause) return false;
   state_->asked = true;
   state_->wake.notify_all();
   return true;

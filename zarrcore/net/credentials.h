@@ -1,5 +1,5 @@
-// Credentials: the key that signs requests to S3, found in the usual order and renewed before it
-// expires:
+// Credentials: the key that signs requests to S3. It is found in the usual order, and renewed
+// before it expires:
 //
 //   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (AWS_SESSION_TOKEN), unless a profile is named
 //   AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN
@@ -8,7 +8,7 @@
 //   AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI
 //   the instance's metadata, version 2
 //
-// Searches on a thread of its own, so a program or server that does not answer blocks nobody.
+// A separate thread searches, so a program or server that does not answer blocks no request.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +25,23 @@ namespace zarrfs {
 
 struct ExpiringKey {
   AwsKey key;
-  std::optional<int64_t> expires_s;  // Unix time
+  std::optional<int64_t> expires_s;  // in Unix time
 };
 
-/// One search in that order. kPermissionDenied, with advice, if nothing is found. Waits for
+/// Searches once, in the order above. kPermissionDenied, with advice, if no key is found. Waits for
 /// programs and servers.
 [[nodiscard]] Result<ExpiringKey> FindKey(const RemoteSource& source);
 
 class Credentials {
  public:
-  /// Begins to search. `on_change` is called on another thread when Get() has a new answer. It must
-  /// stay valid until the process ends.
+  /// Starts to search. `on_change` is called on another thread when Get() has a new answer. The
+  /// function must stay valid until the process ends.
   Credentials(const RemoteSource& source, std::function<void()> on_change);
 
   /// The key or an error; nullopt during the first search.
   [[nodiscard]] std::optional<Result<AwsKey>> Get() const;
-  /// The store rejected `key`, which may be out of date. True if another key was found or a new
-  /// search has begun; false if the last search is too recent.
+  /// Call when the store has rejected `key`, which may be out of date. True if another key was
+  /// found or a new search has begun; false if the last search is too recent.
   [[nodiscard]] bool Refresh(const AwsKey& key);
 
  private:

@@ -15,20 +15,24 @@
 namespace zarrfs {
 namespace {
 
-// S3 keys have at most 1024 bytes, continuation tokens some hundred.
+// The maximum size of strings in messages, in bytes. S3 keys have at most 1024 bytes, continuation
+// tokens some hundred.
 constexpr size_t kMaxMessageText = 16u << 10;
 constexpr size_t kMaxNote = 1024;
 
-// The wire format of messages: numbers, then two texts.
+// The wire format of messages: the version, numbers, then two strings. After a change of this
+// format, FetchChannel::kVersion must be increased.
 struct RequestHead {
+  uint32_t version, kind;
   uint64_t id, generation, offset, range, at, length, size;
   int64_t modified_ns;
-  uint32_t kind, max_keys, from_end, is_conditional, first, second;
+  uint32_t max_keys, from_end, is_conditional, first, second, store;
 };
 struct AnswerHead {
+  uint32_t version, error;  // error: 0, or the error code plus 1
   uint64_t id, generation, size, offset, length;
   int64_t modified_ns;
-  uint32_t error, first, second, unused;  // error: 0, or 1 + the code
+  uint32_t first, second;
 };
 
 template <typename Head>
@@ -38,6 +42,7 @@ bool SendMessage(const Descriptor& socket, Head head, std::string_view first,
     errno = EMSGSIZE;
     return false;
   }
+  head.version = FetchChannel::kVersion;
   head.first = static_cast<uint32_t>(first.size());
   head.second = static_cast<uint32_t>(second.size());
   std::array<iovec, 3> parts = {iovec{&head, sizeof head},
@@ -69,6 +74,7 @@ std::optional<Received<Head>> ReceiveMessage(const Descriptor& socket, bool wait
     std::memcpy(&received.head, buffer.data(), sizeof(Head));
     const std::string_view texts(buffer.data() + sizeof(Head),
                                  static_cast<size_t>(length) - sizeof(Head));
+    if (received.head.version != FetchChannel::kVersion) continue;
     if (uint64_t{received.head.first} + received.head.second != texts.size()) continue;
     received.first = texts.substr(0, received.head.first);
     received.second = texts.substr(received.head.first);
@@ -85,8 +91,10 @@ Result<FetchChannel> FetchChannel::Make() {
   }
   FetchChannel channel{Descriptor(ends[0]), Descriptor(ends[1]),
                        Descriptor(memfd_create("zarrfs-fetch", MFD_CLOEXEC | MFD_ALLOW_SEALING))};
-  // Neither process can shrink the memory and crash the other one.
-  if (!channel.memory || ftruncate(channel.memory.get(), kMemory + kMaxNote) != 0 ||
+  // The seals prevent either process from shrinking the memory, which would crash the other
+  // process.
+  if (!channel.memory ||
+      ftruncate(channel.memory.get(), kMemory + kMaxNote + sizeof(FetchCounts)) != 0 ||
       fcntl(channel.memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return Fail(FromErrno(errno), "cannot create shared memory: {}", ErrnoText(errno));
   }
@@ -105,13 +113,31 @@ std::string FetchChannel::ReadNote(const Descriptor& memory) {
   return note.data();
 }
 
+FetchCounts FetchChannel::ReadCounts(const Descriptor& memory) {
+  constexpr uint64_t kAt = kMemory + kMaxNote;
+  FetchCounts counts;
+  static_cast<void>(TEMP_FAILURE_RETRY(pread(memory.get(), &counts, sizeof counts, kAt)));
+  return counts;
+}
+
+void FetchChannel::Count(const Descriptor& memory, FetchRequest::Kind kind,
+                         uint64_t received_bytes) {
+  constexpr uint64_t kAt = kMemory + kMaxNote;
+  FetchCounts counts = ReadCounts(memory);
+  ++(kind == FetchRequest::Kind::kList ? counts.lists : counts.gets);
+  counts.received_bytes += received_bytes;
+  static_cast<void>(TEMP_FAILURE_RETRY(pwrite(memory.get(), &counts, sizeof counts, kAt)));
+}
+
 std::byte* FetchChannel::Map(const Descriptor& memory) {
   void* const at = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
 }
 
 bool Send(const Descriptor& socket, const FetchRequest& request, bool waits) {
-  const RequestHead head = {.id = request.id,
+  const RequestHead head = {.version = 0,
+                            .kind = static_cast<uint32_t>(request.kind),
+                            .id = request.id,
                             .generation = request.generation,
                             .offset = request.range.offset,
                             .range = request.range.length,
@@ -119,26 +145,26 @@ bool Send(const Descriptor& socket, const FetchRequest& request, bool waits) {
                             .length = request.length,
                             .size = request.size,
                             .modified_ns = request.modified_ns,
-                            .kind = static_cast<uint32_t>(request.kind),
                             .max_keys = request.max_keys,
                             .from_end = request.range.from_end ? 1U : 0U,
                             .is_conditional = request.is_conditional ? 1U : 0U,
                             .first = 0,
-                            .second = 0};
+                            .second = 0,
+                            .store = request.store};
   return SendMessage(socket, head, request.key, request.condition, waits);
 }
 
 bool Send(const Descriptor& socket, const FetchAnswer& answer, bool waits) {
-  const AnswerHead head = {.id = answer.id,
+  const AnswerHead head = {.version = 0,
+                           .error = answer.error ? 1 + static_cast<uint32_t>(*answer.error) : 0,
+                           .id = answer.id,
                            .generation = answer.generation,
                            .size = answer.size,
                            .offset = answer.offset,
                            .length = answer.length,
                            .modified_ns = answer.modified_ns,
-                           .error = answer.error ? 1 + static_cast<uint32_t>(*answer.error) : 0,
                            .first = 0,
-                           .second = 0,
-                           .unused = 0};
+                           .second = 0};
   return SendMessage(socket, head, answer.etag,
                      std::string_view(answer.message).substr(0, kMaxMessageText), waits);
 }
@@ -150,6 +176,7 @@ std::optional<FetchRequest> ReceiveRequest(const Descriptor& socket, bool waits)
     return FetchRequest{.kind = static_cast<FetchRequest::Kind>(head.kind),
                         .id = head.id,
                         .generation = head.generation,
+                        .store = head.store,
                         .range = {head.offset, head.range, head.from_end != 0},
                         .at = head.at,
                         .length = head.length,

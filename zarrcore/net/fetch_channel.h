@@ -1,5 +1,5 @@
-// FetchChannel: what FetchClient and FetchServer, in two processes, share: a pair of sockets for
-// requests and answers, and memory for the bytes.
+// FetchChannel: the connection between FetchClient and FetchServer, which are in two processes. It
+// has a pair of sockets for requests and answers, and shared memory for the bytes.
 //
 //   client                                       server
 //   Hello{id}          ───────────────────────▶  drops all requests of an earlier client
@@ -11,8 +11,12 @@
 //   generation         ───────────────────────▶  ignores requests with another generation
 //
 // The parent of the processes keeps both sockets, so a client or server that ends can be replaced
-// while the other one continues. The client alone assigns pieces of the memory. One server handles
-// each request, once: a piece is not written after its request was answered.
+// while the other process continues. Only the client assigns pieces of the memory. One server
+// handles each request, once, so a piece is not written after its request was answered.
+//
+// The two processes may run different programs. Each message begins with the version of the
+// channel, and messages of another version are skipped. The parent compares the versions of both
+// processes before it lets them continue.
 #pragma once
 
 #include <cstdint>
@@ -32,33 +36,49 @@ struct FetchRequest {
   Kind kind = Kind::kHello;
   uint64_t id = 0;          // never 0
   uint64_t generation = 0;  // of the server that must answer
+  /// Which store to read: 0 for that of the mount, n for the n-th prefix of virtual= that is not
+  /// local, counted from 1 (RemoteSource::prefixes).
+  uint32_t store = 0;
   ByteRange range = {};
-  // Its piece of the memory.
+  // The piece of the memory for the bytes: its offset and length.
   uint64_t at = 0;
   uint64_t length = 0;
-  /// Asks for this version only (Fetcher::Get): `condition` is its ETag.
+  /// True to request only the version with modified_ns, size, and the ETag in `condition`; see
+  /// Fetcher::Get().
   bool is_conditional = false;
   int64_t modified_ns = 0;
   uint64_t size = 0;
   uint32_t max_keys = 0;
-  std::string key = {};        // or the folder
-  std::string condition = {};  // or the continuation
+  std::string key = {};        // the key of the object or folder
+  std::string condition = {};  // the version to request, or the continuation token of a listing
 };
 
 struct FetchAnswer {
-  uint64_t id = 0;          // 0: a server has started
-  uint64_t generation = 0;  // of this server
+  uint64_t id = 0;          // 0 in the first message of a new server
+  uint64_t generation = 0;  // the generation of the server
   std::optional<ErrorCode> error = {};
-  uint64_t size = 0;  // of the object
+  uint64_t size = 0;  // the size of the object
   int64_t modified_ns = 0;
   uint64_t offset = 0;
-  uint64_t length = 0;  // of what was written into the piece
+  uint64_t length = 0;  // the number of bytes written into the piece
   std::string etag = {};
-  std::string message = {};  // of the error
+  std::string message = {};  // the message of the error
+};
+
+/// The numbers of a mount's requests to a bucket or web server, including repeated requests.
+struct FetchCounts {
+  uint64_t gets = 0;            // the number of requests for objects or parts of them
+  uint64_t lists = 0;           // the number of requests for pages of listings
+  uint64_t received_bytes = 0;  // the size of the received bodies, including those of errors
+
+  bool operator==(const FetchCounts&) const = default;
 };
 
 struct FetchChannel {
-  /// Bytes of the memory. Pages that no request has touched use none.
+  /// The version of the messages and of the layout of the memory. Each message begins with it, in 4
+  /// bytes.
+  static constexpr uint32_t kVersion = 2;
+  /// The size of the memory in bytes. Pages that were never touched use no memory.
   static constexpr uint64_t kMemory = 40u << 20;
 
   Descriptor client;
@@ -66,21 +86,25 @@ struct FetchChannel {
   Descriptor memory;
 
   [[nodiscard]] static Result<FetchChannel> Make();
-  /// The server's description of its sandbox, for people; stored behind the memory, where anyone
-  /// with the memory can write it.
+  /// Writes or reads the server's description of its sandbox. The string is stored after the pieces
+  /// of the memory, where every process with the memory can write, so it is only for display.
   static void WriteNote(const Descriptor& memory, std::string_view text);
   [[nodiscard]] static std::string ReadNote(const Descriptor& memory);
-  /// Maps the memory; null, with errno set, on failure.
+  /// Writes or reads the counts, which are stored after the note. They outlive servers and clients.
+  /// Every process with the memory can write them, so they are only for display.
+  static void Count(const Descriptor& memory, FetchRequest::Kind kind, uint64_t received_bytes);
+  [[nodiscard]] static FetchCounts ReadCounts(const Descriptor& memory);
+  /// Maps the memory. Null, with errno set, on failure.
   [[nodiscard]] static std::byte* Map(const Descriptor& memory);
 };
 
-/// Sends without waiting unless `waits`. False, with errno set, on failure: EMSGSIZE if a key,
-/// condition or ETag is longer than 16 KiB. Error messages are truncated.
+/// Sends a message, without waiting unless `waits`. False, with errno set, on failure: EMSGSIZE if
+/// a key, condition or ETag is longer than 16 KiB. Error messages are truncated.
 bool Send(const Descriptor& socket, const FetchRequest& request, bool waits = true);
 bool Send(const Descriptor& socket, const FetchAnswer& answer, bool waits = false);
 
-/// The next message; nullopt, with errno set, if none is waiting (EAGAIN) or the other end is
-/// closed (0). Malformed messages are skipped.
+/// Receives the next message. nullopt, with errno set, if none is waiting (EAGAIN) or the other end
+/// is closed (0). Malformed messages are skipped.
 [[nodiscard]] std::optional<FetchRequest> ReceiveRequest(const Descriptor& socket, bool waits);
 [[nodiscard]] std::optional<FetchAnswer> ReceiveAnswer(const Descriptor& socket, bool waits);
 

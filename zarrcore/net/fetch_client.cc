@@ -8,35 +8,35 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/net/fetch_channel.h"
 
 namespace zarrfs {
 namespace {
 
-// Pieces of the memory are aligned to this.
+// The alignment of pieces of the memory, in bytes.
 constexpr uint64_t kUnit = 4096;
-// Larger pieces return their pages.
+// Pieces larger than kKept release their pages when they are freed. kForNames is the size of the
+// part of the memory that is reserved for requests for names.
 constexpr uint64_t kKept = 256u << 10;
 constexpr uint64_t kForNames = 8u << 20;
 // How long a request waits to be sent while no server runs.
 constexpr auto kMaxSend = std::chrono::seconds(5);
-// The size of a listing page without its keys, and of an encoded key with its metadata.
+// Maximum size of a listing page without its keys, and of an encoded key with its metadata.
 constexpr uint64_t kPageBytes = 16u << 10;
 constexpr uint64_t kKeyBytes = 4096;
 
-// Only these error codes are accepted as answers of a store: others would be mistaken for events in
-// this process.
+// Returns `code` if a store may return it. Other codes would be mistaken for events in this
+// process.
 ErrorCode CodeOfStore(ErrorCode code) {
   constexpr std::array<ErrorCode, 8> kCodes = {
       ErrorCode::kNotFound, ErrorCode::kDamaged,     ErrorCode::kPermissionDenied,
@@ -49,7 +49,7 @@ ErrorCode CodeOfStore(ErrorCode code) {
 // The allocated pieces of the memory. Not thread-safe.
 class Pieces {
  public:
-  // nullopt if there is no room now. Allocates nothing before `from`.
+  // Allocates a piece at or after `from`. nullopt if there is no room now.
   std::optional<uint64_t> Take(uint64_t length, uint64_t from) {
     length = RoundUp(length);
     uint64_t at = from;
@@ -62,7 +62,7 @@ class Pieces {
     taken_.emplace(at, length);
     return at;
   }
-  // Returns the length.
+  // Frees a piece. Returns its length.
   uint64_t GiveBack(uint64_t at) {
     const auto piece = taken_.find(at);
     const uint64_t length = piece->second;
@@ -74,23 +74,26 @@ class Pieces {
   static uint64_t RoundUp(uint64_t length) {
     return std::max((length + kUnit - 1) / kUnit, uint64_t{1}) * kUnit;
   }
-  std::map<uint64_t, uint64_t> taken_;  // begin to length
+  std::map<uint64_t, uint64_t> taken_;  // from the beginning of a piece to its length
 };
 
-class FetchClient final : public Fetcher, public std::enable_shared_from_this<FetchClient> {
+// The client's end of the channel.
+class Connection final : public FetchClient, public std::enable_shared_from_this<Connection> {
  public:
-  FetchClient(Descriptor socket, std::byte* memory, std::chrono::milliseconds patience)
+  Connection(Descriptor socket, std::byte* memory, std::chrono::milliseconds patience)
       : socket_(std::move(socket)), memory_(memory), patience_(patience) {
-    // Answers to an earlier client must not be mistaken for answers to this one.
+    // Starts with a random id, so answers to an earlier client are not mistaken for answers to this
+    // one.
     if (getrandom(&last_id_, sizeof last_id_, 0) != sizeof last_id_) last_id_ = 1;
     last_id_ >>= 1;
   }
 
   Result<void> Begin();
-  Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,
-                      std::span<std::byte> out) const override;
-  Result<std::string> ListPage(std::string_view folder, std::string_view continuation,
-                               uint32_t max_keys) const override;
+  std::shared_ptr<const Fetcher> FetcherOf(uint32_t store) const override;
+
+  // Sends the request, waits, and passes the answer and its bytes to `use`. Then frees the piece.
+  Result<void> Ask(FetchRequest request,
+                   const std::function<void(const FetchAnswer&, const std::byte*)>& use) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -101,43 +104,39 @@ class FetchClient final : public Fetcher, public std::enable_shared_from_this<Fe
   };
   using Calls = std::map<uint64_t, Call>;
 
-  // Sends the request, waits, and passes the answer and its bytes to `use` before it frees the
-  // piece.
-  Result<void> Ask(FetchRequest request,
-                   const std::function<void(const FetchAnswer&, const std::byte*)>& use) const;
-  void GiveBack(uint64_t at) const;
+  void GiveBack(uint64_t at) const REQUIRES(mutex_);
   void Receive() const;
   void OnAnswer(FetchAnswer answer) const;
   void SendTo(const FetchRequest& request) const;
-  // Sends all unanswered requests to a new server, after the previous one has ended.
+  // Sends all unanswered requests to a new server, after the previous server has ended.
   void OnNewServer(uint64_t generation) const;
 
   const Descriptor socket_;
   std::byte* const memory_;
   const std::chrono::milliseconds patience_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable answered_;    // or the server has ended
-  mutable std::condition_variable given_back_;  // a piece was freed
-  mutable Pieces pieces_;
-  mutable Calls calls_;
-  mutable uint64_t last_id_ = 0;
-  mutable uint64_t generation_ = 0;  // of the server
+  mutable Mutex mutex_;
+  mutable CondVar answered_;    // an answer has arrived, or the server has ended
+  mutable CondVar given_back_;  // a piece was freed
+  mutable Pieces pieces_ GUARDED_BY(mutex_);
+  mutable Calls calls_ GUARDED_BY(mutex_);
+  mutable uint64_t last_id_ GUARDED_BY(mutex_) = 0;
+  mutable uint64_t generation_ = 0;  // the generation of the current server
   mutable bool is_over_ = false;
 };
 
-Result<void> FetchClient::Begin() {
+Result<void> Connection::Begin() {
   const timeval limit = {kMaxSend.count(), 0};
   setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   std::thread([self = shared_from_this()] { self->Receive(); }).detach();
   return Ask({.kind = FetchRequest::Kind::kHello}, [](const auto&, const auto*) {});
 }
 
-// A request that fails to reach its server is answered here: otherwise it would never be answered,
-// and its piece never be freed. If no server runs, the next one gets it in OnNewServer().
-void FetchClient::SendTo(const FetchRequest& request) const {
+// Answers a request that cannot be sent. Without an answer, its piece would never be freed. If no
+// server runs, the next server gets the request in OnNewServer().
+void Connection::SendTo(const FetchRequest& request) const {
   if (Send(socket_, request)) return;
   const bool is_too_long = errno == EMSGSIZE;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto call = calls_.find(request.id);
   if (call == calls_.end() || call->second.answer ||
       call->second.request.generation != request.generation) {
@@ -156,13 +155,13 @@ void FetchClient::SendTo(const FetchRequest& request) const {
   answered_.notify_all();
 }
 
-void FetchClient::GiveBack(uint64_t at) const {
+void Connection::GiveBack(uint64_t at) const {
   const uint64_t length = pieces_.GiveBack(at);
   if (length > kKept) madvise(memory_ + at, length, MADV_REMOVE);
   given_back_.notify_all();
 }
 
-Result<void> FetchClient::Ask(
+Result<void> Connection::Ask(
     FetchRequest request,
     const std::function<void(const FetchAnswer&, const std::byte*)>& use) const {
   const auto deadline = Clock::now() + patience_;
@@ -170,9 +169,10 @@ Result<void> FetchClient::Ask(
     return Fail(ErrorCode::kTimedOut, "{}: the fetch process did not answer within {} s",
                 request.key, std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
   };
-  // Data requests leave room for names: for two listing pages, or many documents.
+  // Requests for data leave a part of the memory to requests for names. Two listing pages, or many
+  // documents, fit into it.
   const uint64_t from = request.is_conditional ? kForNames : 0;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::optional<uint64_t> piece;
   while (!(piece = pieces_.Take(request.length, from))) {
     if (given_back_.wait_until(lock, deadline) == std::cv_status::timeout) return too_late();
@@ -186,7 +186,8 @@ Result<void> FetchClient::Ask(
   lock.lock();
   if (!answered_.wait_until(lock, deadline, [&] { return call->second.answer || is_over_; }) ||
       !call->second.answer) {
-    // The piece stays allocated until the server has answered.
+    // The piece stays allocated until the server has answered, because the server may still write
+    // to it.
     call->second.given_up = true;
     return too_late();
   }
@@ -200,8 +201,8 @@ Result<void> FetchClient::Ask(
   return {};
 }
 
-void FetchClient::OnAnswer(FetchAnswer answer) const {
-  const std::lock_guard lock(mutex_);
+void Connection::OnAnswer(FetchAnswer answer) const {
+  const MutexLock lock(mutex_);
   const auto call = calls_.find(answer.id);
   if (call == calls_.end() || call->second.answer) return;
   if (call->second.request.kind == FetchRequest::Kind::kHello) generation_ = answer.generation;
@@ -210,14 +211,14 @@ void FetchClient::OnAnswer(FetchAnswer answer) const {
     calls_.erase(call);
     return;
   }
-  // Other malformed values cannot reach beyond the piece.
+  // The length must not exceed the piece. Other malformed values are harmless.
   answer.length = std::min(answer.length, call->second.request.length);
   call->second.answer = std::move(answer);
   answered_.notify_all();
 }
 
-void FetchClient::OnNewServer(uint64_t generation) const {
-  std::unique_lock lock(mutex_);
+void Connection::OnNewServer(uint64_t generation) const {
+  MutexLock lock(mutex_);
   generation_ = generation;
   std::vector<FetchRequest> requests;
   for (auto call = calls_.begin(); call != calls_.end();) {
@@ -235,18 +236,39 @@ void FetchClient::OnNewServer(uint64_t generation) const {
   for (const FetchRequest& request : requests) SendTo(request);
 }
 
-void FetchClient::Receive() const {
+void Connection::Receive() const {
   while (auto answer = ReceiveAnswer(socket_, /*waits=*/true)) {
     answer->id == 0 ? OnNewServer(answer->generation) : OnAnswer(*std::move(answer));
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_over_ = true;
   answered_.notify_all();
 }
 
-Result<Fetched> FetchClient::Get(std::string_view key, ByteRange range, const Version* only,
-                                 std::span<std::byte> out) const {
+// Fetches from one store.
+class FetcherOfStore final : public Fetcher {
+ public:
+  FetcherOfStore(std::shared_ptr<const Connection> connection, uint32_t store)
+      : connection_(std::move(connection)), store_(store) {}
+
+  Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,
+                      std::span<std::byte> out) const override;
+  Result<std::string> ListPage(std::string_view folder, std::string_view continuation,
+                               uint32_t max_keys) const override;
+
+ private:
+  const std::shared_ptr<const Connection> connection_;
+  const uint32_t store_;
+};
+
+std::shared_ptr<const Fetcher> Connection::FetcherOf(uint32_t store) const {
+  return std::make_shared<FetcherOfStore>(shared_from_this(), store);
+}
+
+Result<Fetched> FetcherOfStore::Get(std::string_view key, ByteRange range, const Version* only,
+                                    std::span<std::byte> out) const {
   FetchRequest request{.kind = FetchRequest::Kind::kGet,
+                       .store = store_,
                        .range = range,
                        .length = std::min(out.size(), kMaxFetchBytes),
                        .key = std::string(key)};
@@ -258,43 +280,47 @@ Result<Fetched> FetchClient::Get(std::string_view key, ByteRange range, const Ve
     request.size = only->size;
   }
   Fetched fetched;
-  const auto asked = Ask(std::move(request), [&](const FetchAnswer& answer, const std::byte* from) {
-    fetched.version.size = answer.size;
-    fetched.version.mtime_ns = fetched.version.ctime_ns = answer.modified_ns;
-    fetched.version.etag = answer.etag;
-    fetched.offset = answer.offset;
-    fetched.length = static_cast<size_t>(answer.length);
-    std::copy_n(from, fetched.length, out.begin());
-  });
+  const auto asked =
+      connection_->Ask(std::move(request), [&](const FetchAnswer& answer, const std::byte* from) {
+        fetched.version.size = answer.size;
+        fetched.version.mtime_ns = fetched.version.ctime_ns = answer.modified_ns;
+        fetched.version.etag = answer.etag;
+        fetched.offset = answer.offset;
+        fetched.length = static_cast<size_t>(answer.length);
+        std::copy_n(from, fetched.length, out.begin());
+      });
   if (!asked) return Fail(asked);
   return fetched;
 }
 
-Result<std::string> FetchClient::ListPage(std::string_view folder, std::string_view continuation,
-                                          uint32_t max_keys) const {
+Result<std::string> FetcherOfStore::ListPage(std::string_view folder, std::string_view continuation,
+                                             uint32_t max_keys) const {
   FetchRequest request{.kind = FetchRequest::Kind::kList,
+                       .store = store_,
                        .length = std::min(kMaxListBytes, kPageBytes + max_keys * kKeyBytes),
                        .max_keys = max_keys,
                        .key = std::string(folder),
                        .condition = std::string(continuation)};
   std::string page;
-  const auto asked = Ask(std::move(request), [&](const FetchAnswer& answer, const std::byte* from) {
-    page.assign(reinterpret_cast<const char*>(from), static_cast<size_t>(answer.length));
-  });
+  const auto asked =
+      connection_->Ask(std::move(request), [&](const FetchAnswer& answer, const std::byte* from) {
+        page.assign(reinterpret_cast<const char*>(from), static_cast<size_t>(answer.length));
+      });
   if (!asked) return Fail(asked);
   return page;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const Fetcher>> OpenFetchClient(Descriptor socket, const Descriptor& memory,
-                                                       std::chrono::milliseconds patience) {
+Result<std::shared_ptr<const FetchClient>> OpenFetchClient(Descriptor socket,
+                                                           const Descriptor& memory,
+                                                           std::chrono::milliseconds patience) {
   std::byte* const mapped = FetchChannel::Map(memory);
   if (mapped == nullptr) {
     return Fail(FromErrno(errno), "cannot map the memory of the fetch process: {}",
                 ErrnoText(errno));
   }
-  auto client = std::make_shared<FetchClient>(std::move(socket), mapped, patience);
+  auto client = std::make_shared<Connection>(std::move(socket), mapped, patience);
   if (auto begun = client->Begin(); !begun) return Fail(begun);
   return client;
 }

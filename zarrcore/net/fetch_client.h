@@ -1,10 +1,11 @@
-// FetchClient: a Fetcher that delegates to a FetchServer in another process.
+// FetchClient: Fetchers that send their requests to a FetchServer in another process.
 //
-// If the server ends and another one replaces it, the new server gets all unanswered requests
-// again. Without a server, requests eventually fail (kTimedOut).
+// If another server replaces the server, the new server gets all unanswered requests again. Without
+// a server, requests eventually fail with kTimedOut.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 
 #include "zarrcore/net/fetcher.h"
@@ -12,10 +13,17 @@
 
 namespace zarrfs {
 
-/// `socket` and `memory`: of a FetchChannel. `patience`: how long a request may take; longer than
-/// the server takes for all attempts. Waits for the server's first answer. Starts a thread, which
-/// outlives the client and ends with the process.
-[[nodiscard]] Result<std::shared_ptr<const Fetcher>> OpenFetchClient(
+class FetchClient {
+ public:
+  virtual ~FetchClient() = default;
+  /// Requests objects of one of the server's stores (FetchRequest::store). Keeps this client.
+  [[nodiscard]] virtual std::shared_ptr<const Fetcher> FetcherOf(uint32_t store) const = 0;
+};
+
+/// `socket` and `memory`: those of a FetchChannel. `patience`: how long a request may take; it must
+/// be longer than the server takes for all attempts. Waits for the server's first answer. Starts a
+/// thread, which outlives the client and ends with the process.
+[[nodiscard]] Result<std::shared_ptr<const FetchClient>> OpenFetchClient(
     Descriptor socket, const Descriptor& memory, std::chrono::milliseconds patience);
 
 }  // namespace zarrfs

@@ -33,56 +33,86 @@ using std::chrono::milliseconds;
 
 // Maximum number of unanswered requests taken from the channel.
 constexpr size_t kMaxJobs = 8192;
-// Maximum pause before the second attempt, and before later ones.
+// Maximum pause before the second attempt, and before later attempts.
 constexpr auto kFirstPause = milliseconds(100);
 constexpr auto kLongestPause = milliseconds(5000);
 // Time limit while the store has never answered, to detect a wrong address early.
 constexpr auto kFirstPatience = milliseconds(10'000);
-// How often missing credentials are polled.
+// The interval at which missing credentials are polled.
 constexpr auto kWaitForKey = milliseconds(50);
-// Time limit of a disk read, and how long a disk that exceeded it is not asked.
+// Time limit of a disk read, and how long a disk that exceeded it is not used.
 constexpr auto kDiskPatience = milliseconds(1000);
 constexpr auto kDiskPause = milliseconds(10'000);
-// One in N of the concurrent requests is reserved for names.
+// One in N concurrent requests is reserved for names.
 constexpr size_t kShareOfNames = 8;
 // Minimum duration of an attempt, even if its request has less time left.
-constexpr auto kLeastAttempt = milliseconds(1000);
+constexpr auto kMinAttempt = milliseconds(1000);
+
+// Where objects are fetched from: the store of the mount, or a prefix of virtual=.
+struct Origin {
+  Origin(const RemoteSource& of, size_t connections)
+      : source(WithProfile(of)), addresses(source), limit(connections) {}
+
+  // False for the store of a mount of local files.
+  [[nodiscard]] bool exists() const { return !source.url.empty(); }
+  [[nodiscard]] std::string UrlOf(const FetchRequest& request) const {
+    return request.key.empty() ? source.url : source.url + '/' + PercentEncode(request.key);
+  }
+  [[nodiscard]] std::string Name(const FetchRequest& request) const {
+    return request.key.empty() ? source.name : fmt::format("{}/{}", source.name, request.key);
+  }
+
+  const RemoteSource source;
+  const Addresses addresses;
+  std::optional<Credentials> credentials = {};
+  ImmutableKeys immutable = {};  // their cached bytes are used without asking the store
+  RequestLimit limit;
+  size_t running = 0;
+  bool has_answered = false;  // whether it has ever answered
+  int64_t clock_error_s = 0;
+};
 
 // A request of the client, until it is answered.
 struct Job {
   FetchRequest request;
+  Origin& origin;
   Clock::time_point deadline;
-  Clock::time_point next;        // of the next attempt
-  Clock::time_point begun = {};  // of the last attempt
+  Clock::time_point next;        // when the next attempt is due
+  Clock::time_point begun = {};  // when the last attempt was sent
   int attempts = 0;
   bool no_range = false;
-  Error problem = {};         // of the last attempt
-  AwsKey key = {};            // that signed the last attempt
-  int64_t clock_error_s = 0;  // at the last attempt
+  Error problem = {};         // the error of the last attempt
+  AwsKey key = {};            // the key that signed the last attempt
+  int64_t clock_error_s = 0;  // the assumed clock error at the last attempt
   std::unique_ptr<HttpTransfer> transfer = {};
-  std::optional<Version> on_disk = {};  // cached, and to be checked with the store
+  // The cached version, which must be compared with the store's.
+  std::optional<Version> on_disk = {};
   Clock::time_point asked_disk = {};
-  std::vector<std::byte> own = {};  // receives the bytes if they will also go to the disk
+  // Used instead of the piece if the bytes will also be written to the disk.
+  std::vector<std::byte> own = {};
 };
 using Jobs = std::list<Job>;
 
 class FetchServer {
  public:
   FetchServer(const RemoteSource& source, const FetchChannel& channel,
-              std::unique_ptr<DiskCache> disk)
-      : source_(WithProfile(source)),
+              std::unique_ptr<DiskCache> disk, const std::function<void()>& on_refused)
+      : on_refused_(on_refused),
         channel_(channel),
         memory_(FetchChannel::Map(channel.memory)),
-        addresses_(source_),
-        multi_(curl_multi_init(), curl_multi_cleanup),
-        limit_(source.options.connections) {
+        connections_(source.options.connections),
+        multi_(curl_multi_init(), curl_multi_cleanup) {
     if (getrandom(&generation_, sizeof generation_, 0) < 0) generation_ = 1;
     curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-    const auto connections = static_cast<long>(source.options.connections);
+    const auto connections = static_cast<long>(connections_);
     curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
     curl_multi_setopt(multi_.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
-    if (source.is_s3 && !source.options.anonymous) {
-      credentials_.emplace(source_, [multi = multi_.get()] { curl_multi_wakeup(multi); });
+    origins_.emplace_back(source, connections_);
+    for (const RemoteSource& prefix : source.prefixes) origins_.emplace_back(prefix, connections_);
+    for (Origin& origin : origins_) {
+      if (!origin.exists() || !origin.source.is_s3 || origin.source.options.anonymous) continue;
+      origin.credentials.emplace(origin.source,
+                                 [multi = multi_.get()] { curl_multi_wakeup(multi); });
     }
     if (disk == nullptr) return;
     disk_ = std::make_unique<DiskQueue>(std::move(disk),
@@ -100,17 +130,25 @@ class FetchServer {
   void OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer);
   [[nodiscard]] bool MayKeepOnDisk(const Job& job) const;
   void OnVersion(Jobs::iterator job, const HttpReply& reply);
-  // Starts requests for names before requests for data, that is, for objects with a known version.
+  // Starts requests that are due. Requests for names come before requests for data.
   void BeginDue();
   void BeginDue(Clock::time_point now, bool is_data);
-  [[nodiscard]] bool MayBegin(const Job& job) const {
-    const size_t limit = limit_.now();
-    const size_t for_names = limit == 1 ? 0 : std::max<size_t>(limit / kShareOfNames, 1);
-    return running_.size() < limit - (job.request.is_conditional ? for_names : 0);
+  // Requests for objects with a known version are for data. So are all requests below a prefix of
+  // virtual=, because its server may be slow and some requests must remain for the store's names.
+  [[nodiscard]] static bool IsData(const Job& job) {
+    return job.request.is_conditional || job.request.store != 0;
   }
-  bool Begin(Jobs::iterator job);  // false if it must wait
+  [[nodiscard]] bool MayBegin(const Job& job) const {
+    const auto may_begin = [&](size_t running, size_t limit) {
+      const size_t for_names = limit == 1 ? 0 : std::max<size_t>(limit / kShareOfNames, 1);
+      return running < limit - (IsData(job) ? for_names : 0);
+    };
+    return may_begin(running_.size(), connections_) &&
+           may_begin(job.origin.running, job.origin.limit.now());
+  }
+  bool Begin(Jobs::iterator job);  // false if the request must wait
   void End(CURL* handle, CURLcode code);
-  // `own`: the bytes, unless they are in the piece.
+  // Decides what to do with a reply. `own`: the received bytes, unless they are in the piece.
   void Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s);
   void AnswerBytes(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
@@ -118,36 +156,27 @@ class FetchServer {
   void Answer(Jobs& jobs, Jobs::iterator job, FetchAnswer answer);
   void SendAnswers();
   [[nodiscard]] milliseconds Pause() const;
-  // Write-only: the client can change its contents at any time.
+  // The piece of a request. It must only be written, because the client can change its contents at
+  // any time.
   [[nodiscard]] std::span<std::byte> PieceOf(const FetchRequest& request) const {
     return {memory_ + request.at, static_cast<size_t>(request.length)};
   }
-  [[nodiscard]] std::string UrlOf(const FetchRequest& request) const {
-    return request.key.empty() ? source_.url : source_.url + '/' + PercentEncode(request.key);
-  }
-  [[nodiscard]] std::string Name(const FetchRequest& request) const {
-    return request.key.empty() ? source_.name : fmt::format("{}/{}", source_.name, request.key);
-  }
 
-  const RemoteSource source_;
+  const std::function<void()>& on_refused_;
   const FetchChannel& channel_;
   std::byte* const memory_;
-  const Addresses addresses_;
+  const size_t connections_;
   const std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
-  std::optional<Credentials> credentials_;
+  std::deque<Origin> origins_;  // by FetchRequest::store; addresses are stable
   uint64_t generation_ = 1;
-  uint64_t hello_ = 0;  // id of the last Hello
+  uint64_t hello_ = 0;  // the id of the last Hello
   Jobs waiting_;        // in order of arrival
   Jobs running_;
   Jobs asking_disk_;
-  std::unique_ptr<DiskQueue> disk_;  // null: no disk cache
-  ImmutableKeys immutable_;          // their cached bytes are used without asking the store
+  std::unique_ptr<DiskQueue> disk_;  // null without a disk cache
   Clock::time_point no_disk_until_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;
-  std::deque<FetchAnswer> answers_;  // not yet sent
-  RequestLimit limit_;
-  bool has_answered_ = false;  // whether the store has ever answered
-  int64_t clock_error_s_ = 0;
+  std::deque<FetchAnswer> answers_;  // answers that are not sent yet
   std::minstd_rand random_{std::random_device()()};
 };
 
@@ -163,18 +192,24 @@ void FetchServer::Take(FetchRequest request) {
   const bool is_range = request.kind == FetchRequest::Kind::kList ||
                         (request.range.length > 0 && request.range.length <= request.length &&
                          request.range.offset <= UINT64_MAX - request.range.length);
-  if (!is_piece || !is_range || !IsHeaderText(request.condition) || !IsValidKey(request.key)) {
+  const bool is_store =
+      request.store < origins_.size() && origins_[request.store].exists() &&
+      (request.store == 0 || (request.kind == FetchRequest::Kind::kGet && !request.key.empty()));
+  if (!is_piece || !is_range || !is_store || !IsHeaderText(request.condition) ||
+      !IsValidKey(request.key)) {
     answers_.push_back({.id = request.id,
                         .error = ErrorCode::kInvalidArgument,
                         .message = fmt::format("{}: not a key", request.key)});
     return;
   }
   const auto now = Clock::now();
-  const milliseconds patience = std::chrono::seconds(source_.options.timeout);
+  Origin& origin = origins_[request.store];
+  const milliseconds patience = std::chrono::seconds(origin.source.options.timeout);
   waiting_.push_back(
       {.request = std::move(request),
-       .deadline =
-           now + (has_answered_ ? patience : std::min(patience, milliseconds(kFirstPatience))),
+       .origin = origin,
+       .deadline = now + (origin.has_answered ? patience
+                                              : std::min(patience, milliseconds(kFirstPatience))),
        .next = now});
   AskDisk(std::prev(waiting_.end()));
 }
@@ -192,28 +227,32 @@ void FetchServer::GiveUpAll() {
   waiting_.clear();
   asking_disk_.clear();
   for (const Job& job : running_) curl_multi_remove_handle(multi_.get(), job.transfer->handle());
+  for (Origin& origin : origins_) origin.running = 0;
   running_.clear();
   answers_.clear();
 }
 
 bool FetchServer::Begin(Jobs::iterator job) {
-  if (!addresses_.problem().empty()) {
-    AnswerError(job, {ErrorCode::kPermissionDenied,
-                      fmt::format("{}: {}", Name(job->request), addresses_.problem())});
+  Origin& origin = job->origin;
+  if (!origin.addresses.problem().empty()) {
+    AnswerError(
+        job, {ErrorCode::kPermissionDenied,
+              fmt::format("{}: {}", job->origin.Name(job->request), origin.addresses.problem())});
     return false;
   }
   const AwsKey* key = nullptr;
-  if (credentials_) {
-    const auto found = credentials_->Get();
+  if (origin.credentials) {
+    const auto found = origin.credentials->Get();
     if (!found) {
-      job->problem = {ErrorCode::kTimedOut,
-                      Name(job->request) + ": no credentials yet (credential_process, metadata)"};
+      job->problem = {
+          ErrorCode::kTimedOut,
+          job->origin.Name(job->request) + ": no credentials yet (credential_process, metadata)"};
       job->next = Clock::now() + kWaitForKey;
       return false;
     }
     if (!*found) {
-      AnswerError(job, {found->error().code,
-                        fmt::format("{}: {}", Name(job->request), found->error().message)});
+      AnswerError(job, {found->error().code, fmt::format("{}: {}", job->origin.Name(job->request),
+                                                         found->error().message)});
       return false;
     }
     job->key = **found;
@@ -224,8 +263,8 @@ bool FetchServer::Begin(Jobs::iterator job) {
   idle_.pop_back();
   ++job->attempts;
   job->begun = Clock::now();
-  job->clock_error_s = clock_error_s_;
-  HttpGet get = addresses_.Of(job->request, key, std::time(nullptr) + clock_error_s_);
+  job->clock_error_s = origin.clock_error_s;
+  HttpGet get = origin.addresses.Of(job->request, key, std::time(nullptr) + origin.clock_error_s);
   if (job->request.kind == FetchRequest::Kind::kGet) {
     get.range = job->no_range  ? ByteRange{}
                 : job->on_disk ? ByteRange::At(0, 1)
@@ -237,10 +276,11 @@ bool FetchServer::Begin(Jobs::iterator job) {
     get.into = job->own;
   }
   get.limit_ms = std::max<int64_t>(
-      std::chrono::ceil<milliseconds>(job->deadline - Clock::now()).count(), kLeastAttempt.count());
+      std::chrono::ceil<milliseconds>(job->deadline - Clock::now()).count(), kMinAttempt.count());
   job->transfer->Prepare(std::move(get));
   curl_multi_add_handle(multi_.get(), job->transfer->handle());
   running_.splice(running_.end(), waiting_, job);
+  ++origin.running;
   return true;
 }
 
@@ -252,14 +292,14 @@ void FetchServer::BeginDue() {
 void FetchServer::BeginDue(Clock::time_point now, bool is_data) {
   for (auto job = waiting_.begin(); job != waiting_.end();) {
     const auto next = std::next(job);
-    if (job->request.is_conditional != is_data) {
+    if (IsData(*job) != is_data) {
       job = next;
       continue;
     }
     if (now >= job->deadline) {
       Error error = job->problem;
       if (error.message.empty()) {
-        error = {ErrorCode::kTimedOut, Name(job->request) + ": no answer in time"};
+        error = {ErrorCode::kTimedOut, job->origin.Name(job->request) + ": no answer in time"};
       } else if (job->attempts > 1) {
         error.message += fmt::format(", {} times", job->attempts);
       }
@@ -277,24 +317,31 @@ void FetchServer::End(CURL* handle, CURLcode code) {
   curl_multi_remove_handle(multi_.get(), handle);
   if (job == running_.end()) return;
   const HttpReply reply = job->transfer->Finish(code);
+  FetchChannel::Count(channel_.memory, job->request.kind, reply.received);
   idle_.push_back(std::move(job->transfer));
   waiting_.splice(waiting_.begin(), running_, job);
-  // An answer that does not fit now is requested again later, and takes no memory until then.
+  --job->origin.running;
+  // If a reply does not fit into the memory now, the request is repeated later. Until then the
+  // reply takes no memory.
   Decide(job, reply, std::exchange(job->own, {}));
 }
 
 void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own) {
   const bool is_list = job->request.kind == FetchRequest::Kind::kList;
-  const std::string url = is_list ? source_.list_url : UrlOf(job->request);
-  Verdict verdict = Judge(reply, source_, Name(job->request), url);
+  Origin& origin = job->origin;
+  const std::string url = is_list ? origin.source.list_url : job->origin.UrlOf(job->request);
+  Verdict verdict = Judge(reply, origin.source, job->origin.Name(job->request), url);
   using Kind = Verdict::Kind;
-  if (reply.status != 0) has_answered_ = true;
-  // A missing listing is not an empty one.
+  if (reply.status != 0) origin.has_answered = true;
+  const bool has_secrets = !origin.source.is_virtual;
+  if (on_refused_ && has_secrets && (reply.status == 401 || reply.status == 403)) on_refused_();
+  // If the store answers that a listing does not exist, this does not prove that the folder is
+  // empty.
   if (is_list && verdict.error.code == ErrorCode::kNotFound && verdict.kind == Kind::kError) {
     verdict.error.code = ErrorCode::kPermissionDenied;
   }
   if (verdict.slow_down || verdict.kind == Kind::kBytes || verdict.kind == Kind::kError) {
-    limit_.Count(verdict.slow_down, job->begun, Clock::now());
+    origin.limit.Count(verdict.slow_down, job->begun, Clock::now());
   }
   switch (verdict.kind) {
     case Kind::kBytes:
@@ -303,21 +350,25 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
       return AnswerError(job, verdict.error);
     case Kind::kNoRange:
       if (is_list || std::exchange(job->no_range, true)) {
-        return AnswerError(job, {ErrorCode::kIo, Name(job->request) + ": invalid range"});
+        return AnswerError(job,
+                           {ErrorCode::kIo, job->origin.Name(job->request) + ": invalid range"});
       }
       job->on_disk.reset();
       job->next = Clock::now();
       return;
     case Kind::kOtherTime: {
-      // (Compared with what this request was signed by: another one may have learnt it meanwhile.)
-      if (reply.date_s > 0) clock_error_s_ = reply.date_s - std::time(nullptr);
-      if (reply.date_s == 0 || std::abs(job->clock_error_s - clock_error_s_) < 10) {
+      // Compares with the assumed clock error with which this request was signed, because another
+      // request may have corrected it since.
+      if (reply.date_s > 0) origin.clock_error_s = reply.date_s - std::time(nullptr);
+      if (reply.date_s == 0 || std::abs(job->clock_error_s - origin.clock_error_s) < 10) {
         return AnswerError(job, verdict.error);
       }
       return Repeat(job, std::move(verdict), 0);
     }
     case Kind::kOtherKey:
-      if (!credentials_ || !credentials_->Refresh(job->key)) return AnswerError(job, verdict.error);
+      if (!origin.credentials || !origin.credentials->Refresh(job->key)) {
+        return AnswerError(job, verdict.error);
+      }
       return Repeat(job, std::move(verdict), 0);
     case Kind::kAgain:
       return Repeat(job, std::move(verdict), reply.retry_after_s);
@@ -337,9 +388,12 @@ void FetchServer::AnswerBytes(Jobs::iterator job, const HttpReply& reply,
     own.resize(static_cast<size_t>(reply.length));
     own.shrink_to_fit();
     std::ranges::copy(own, PieceOf(job->request).begin());
-    if (reply.offset == 0) immutable_.Learn(job->request.key, own);
-    if (auto version = LastingVersion(reply, source_)) {
-      disk_->Keep(UrlOf(job->request), *std::move(version), reply.offset, std::move(own));
+    Origin& origin = job->origin;
+    if (reply.offset == 0 && !origin.source.is_virtual)
+      origin.immutable.Learn(job->request.key, own);
+    if (auto version = LastingVersion(reply, origin.source)) {
+      disk_->Keep(job->origin.UrlOf(job->request), *std::move(version), reply.offset,
+                  std::move(own));
     }
   }
   Answer(waiting_, job,
@@ -360,7 +414,9 @@ void FetchServer::Answer(Jobs& jobs, Jobs::iterator job, FetchAnswer answer) {
   jobs.erase(job);
 }
 
-// Requests one byte to learn the current version, which the disk does not know.
+// Asks the disk cache for the bytes of a request, or for the version that it has. False if the disk
+// cannot answer. One-byte requests without a version bypass the disk cache, because their purpose
+// is to learn the current version.
 bool FetchServer::AskDisk(Jobs::iterator job) {
   const FetchRequest& request = job->request;
   const auto now = Clock::now();
@@ -369,8 +425,10 @@ bool FetchServer::AskDisk(Jobs::iterator job) {
       request.range.length > kMaxFetchBytes || (!knows_version && request.range.length == 1)) {
     return false;
   }
-  DiskQueue::Question question{
-      .id = request.id, .object = UrlOf(request), .range = request.range, .version = job->on_disk};
+  DiskQueue::Question question{.id = request.id,
+                               .object = job->origin.UrlOf(job->request),
+                               .range = request.range,
+                               .version = job->on_disk};
   if (request.is_conditional) {
     question.version =
         Version{.size = request.size, .mtime_ns = request.modified_ns, .etag = request.condition};
@@ -400,7 +458,10 @@ void FetchServer::OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer) {
   const FetchRequest& request = job->request;
   const bool has_bytes = answer.version && !answer.bytes.empty();
   if (has_bytes && answer.bytes.size() <= request.length) {
-    if (answer.offset == 0) immutable_.Learn(request.key, answer.bytes);
+    Origin& origin = job->origin;
+    if (answer.offset == 0 && !origin.source.is_virtual) {
+      origin.immutable.Learn(request.key, answer.bytes);
+    }
     std::ranges::copy(answer.bytes, PieceOf(request).begin());
     return Answer(asking_disk_, job,
                   {.size = answer.version->size,
@@ -409,14 +470,14 @@ void FetchServer::OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer) {
                    .length = answer.bytes.size(),
                    .etag = answer.version->etag});
   }
-  // Ask the store for its version, or for the bytes.
+  // The store is asked for its version next, or for the bytes if the disk has none.
   job->on_disk.reset();
   if (answer.version && !request.is_conditional) job->on_disk = std::move(answer.version);
   waiting_.splice(waiting_.end(), asking_disk_, job);
-  if (job->on_disk && immutable_.Has(request.key) && !AskDisk(job)) job->on_disk.reset();
+  if (job->on_disk && job->origin.immutable.Has(request.key) && !AskDisk(job)) job->on_disk.reset();
 }
 
-// The store has reported its current version.
+// Continues after the store has reported its current version.
 void FetchServer::OnVersion(Jobs::iterator job, const HttpReply& reply) {
   const Version& known = *job->on_disk;
   const bool is_same =
@@ -425,9 +486,10 @@ void FetchServer::OnVersion(Jobs::iterator job, const HttpReply& reply) {
   if (!is_same || !AskDisk(job)) job->on_disk.reset();
 }
 
-// Cached bytes are received into private memory of this process: a compromised client may write
-// into its piece at the same time, and other mounts read the disk cache. Pieces that do not overlap
-// never need as much as the limit.
+// True if the bytes of a reply may be written to the disk cache. They are then received into
+// private memory of this process, because a compromised client could write to its piece at the same
+// time, and other mounts read the disk cache. Pieces do not overlap, so this memory cannot exceed
+// that of the channel.
 bool FetchServer::MayKeepOnDisk(const Job& job) const {
   const FetchRequest& request = job.request;
   const bool is_asked_for_version =
@@ -447,7 +509,7 @@ void FetchServer::SendAnswers() {
 
 milliseconds FetchServer::Pause() const {
   auto pause = milliseconds(1000);
-  // No event reports that the client has read its answers.
+  // No event reports that the client has read its answers, so this is polled.
   if (!answers_.empty()) pause = milliseconds(5);
   const auto now = Clock::now();
   if (!asking_disk_.empty()) pause = std::min(pause, milliseconds(100));
@@ -486,9 +548,10 @@ void FetchServer::Run() {
 }  // namespace
 
 void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
-                    std::unique_ptr<DiskCache> disk) {
-  curl_global_init(CURL_GLOBAL_DEFAULT);  // again, in case a parent process did so
-  FetchServer(source, channel, std::move(disk)).Run();
+                    std::unique_ptr<DiskCache> disk, const std::function<void()>& on_refused) {
+  // Initializes again, in case a parent process did it before.
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+  FetchServer(source, channel, std::move(disk), on_refused).Run();
 }
 
 }  // namespace zarrfs

@@ -1,13 +1,14 @@
-// The process that fetches objects: it alone has the network, resolver, certificates and
-// credentials, and serves the requests of a FetchClient (net/fetch_channel.h).
+// FetchServer: the process that fetches objects. Only this process has the network, resolver,
+// certificates and credentials. It serves the requests of a FetchClient (net/fetch_channel.h).
 //
-// It asks only for keys below the store's own address, so a compromised client can read the store
-// and nothing else.
+// It requests only keys below the store's own address and below the prefixes of virtual=, which a
+// client names by number, so a compromised client can read these and nothing else.
 //
 // An attempt that fails for a transient reason (no connection, a stall, a truncated response, 429,
 // 5xx) is repeated after a growing random pause, until `timeout` has passed.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "zarrcore/disk/disk_cache.h"
@@ -16,9 +17,12 @@
 
 namespace zarrfs {
 
-/// Serves until everybody has closed the other end of the channel. `disk`: null to keep nothing.
-/// Runs on this thread, in addition to those of Credentials and of a DiskQueue.
+/// Serves requests until all copies of the other end of the channel are closed. `disk`: null to
+/// cache nothing on disk. `on_refused`: called before a request fails because the server answered
+/// 401 or 403; it may end the process, and the client then repeats the request. Runs on this
+/// thread, in addition to the threads of Credentials and of a DiskQueue.
 void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
-                    std::unique_ptr<DiskCache> disk = nullptr);
+                    std::unique_ptr<DiskCache> disk = nullptr,
+                    const std::function<void()>& on_refused = {});
 
 }  // namespace zarrfs

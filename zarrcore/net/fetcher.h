@@ -1,8 +1,8 @@
 // Fetcher: requests objects of a bucket or web server, one request each.
 //
-// It is implemented by two processes: FetchClient (net/fetch_client.h) forwards requests over a
-// FetchChannel to a FetchServer (net/fetch_server.h), which alone has the network, resolver,
-// certificates and credentials. So the code that parses the received bytes needs none of them.
+// Two processes implement it: FetchClient (net/fetch_client.h) forwards requests over a
+// FetchChannel to a FetchServer (net/fetch_server.h). Only the server has the network, resolver,
+// certificates and credentials, so the code that parses the received bytes has none of them.
 #pragma once
 
 #include <cstddef>
@@ -22,26 +22,28 @@ inline constexpr size_t kMaxFetchBytes = 8u << 20;
 inline constexpr size_t kMaxListBytes = 4u << 20;
 
 struct Fetched {
-  Version version;      // `etag` as sent, with quotes; times are Last-Modified, or 0
-  uint64_t offset = 0;  // of the first byte received
+  Version version;      // `etag` as sent, with quotes; the times are Last-Modified, or 0
+  uint64_t offset = 0;  // the offset of the first byte received
   size_t length = 0;
 };
 
-/// Thread-safe. Each call waits for the answer, retries included, for as long as the store may
-/// take.
+/// Requests objects. Thread-safe. Each call waits for the answer, including retries, for as long as
+/// the store may take.
 class Fetcher {
  public:
   virtual ~Fetcher() = default;
 
-  /// Reads `range`, clipped to the object, into the front of `out`, which has at most
-  /// kMaxFetchBytes. `only`: this version only (else kStale). kNotFound only if the store says that
-  /// the object does not exist; kPermissionDenied if it says that this reader may not know.
+  /// Reads `range`, clipped to the object, into the beginning of `out`, which has at most
+  /// kMaxFetchBytes. `only`: requests this version; kStale if the object has another one. kNotFound
+  /// only if the store says that the object does not exist; kPermissionDenied if it says that this
+  /// reader may not know.
   [[nodiscard]] virtual Result<Fetched> Get(std::string_view key, ByteRange range,
                                             const Version* only,
                                             std::span<std::byte> out) const = 0;
 
-  /// One page of names directly below `folder`, as XML of ListObjectsV2: at most `max_keys`,
-  /// following the page that returned `continuation` ("" for the first page). S3 only.
+  /// One page of names directly below `folder`, as XML of ListObjectsV2. The page has at most
+  /// `max_keys` names, and follows the page that returned `continuation` ("" for the first page).
+  /// S3 only.
   [[nodiscard]] virtual Result<std::string> ListPage(std::string_view folder,
                                                      std::string_view continuation,
                                                      uint32_t max_keys) const = 0;

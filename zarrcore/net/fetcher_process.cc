@@ -24,11 +24,12 @@
 namespace zarrfs {
 namespace {
 
-// How long a process may take to end: it may be blocked in the kernel on a hung file system.
+// The time limit for the end of a process, in milliseconds. The process may be blocked in the
+// kernel on a hung file system.
 constexpr int kEndMs = 2000;
 
-// Signals of a terminal or a service manager reach all processes of a mount; only the keeper
-// decides when to end.
+// Ignores the signals of a terminal or a service manager, which reach all processes of a mount.
+// Only the keeper decides when to end.
 void IgnoreSignals() {
   struct sigaction action = {};
   action.sa_handler = SIG_IGN;
@@ -40,12 +41,12 @@ void IgnoreSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Closes the parent's other descriptors, such as the kernel's device or a pipe whose reader waits
-// for its end.
+// Closes the parent's other descriptors, such as the FUSE device, or a pipe whose reader waits for
+// its end.
 FetchChannel CloseAllBut(const FetchChannel& channel) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
-  constexpr int kHigh = 100;  // above the descriptors assigned next
+  constexpr int kHigh = 100;  // above the numbers of the descriptors that are assigned below
   const int server = fcntl(channel.server.get(), F_DUPFD_CLOEXEC, kHigh);
   const int memory = fcntl(channel.memory.get(), F_DUPFD_CLOEXEC, kHigh);
   const auto first = static_cast<unsigned>(std::min(server, memory));
@@ -61,40 +62,12 @@ const char* WhySameUser(const FetcherNeeds& needs, const DiskCache* disk) {
   return disk != nullptr ? "disk_cache" : "";
 }
 
-// It may write only the folder of the disk cache.
+// The rules of the sandbox. The process may write only to the folder of the disk cache.
 SandboxRules RulesFor(const FetcherNeeds& needs, const DiskCache* disk) {
   SandboxRules rules{.readable = needs.readable, .writable = {"/dev/null"}, .network = true};
-  // Not by its name, which may lead to another folder by now.
+  // Uses the descriptor, because the folder's name may lead to another folder by now.
   if (disk != nullptr) rules.changeable.push_back(fmt::format("/proc/self/fd/{}", disk->folder()));
   return rules;
-}
-
-[[noreturn]] void RunChild(const RemoteSource& source, const FetchChannel& channel, pid_t parent,
-                           const FetcherProcess::Confine& confine) {
-  IgnoreSignals();
-  setpgid(0, 0);
-  const FetchChannel own = CloseAllBut(channel);
-  std::unique_ptr<DiskCache> disk;
-  if (const RemoteOptions& options = source.options; !options.disk_cache.empty()) {
-    // The parent has already reported why it cannot be opened.
-    auto opened = DiskCache::Open(options.disk_cache, options.disk_cache_size);
-    if (opened) disk = *std::move(opened);
-  }
-  FetcherNeeds needs = NeedsOfFetcher(source);
-  const std::string user = confine ? confine(WhySameUser(needs, disk.get())) : "";
-  // After a change of user, which resets it.
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-  // Other processes of this user must not read its memory, which holds keys.
-  prctl(PR_SET_DUMPABLE, 0);
-  LoadLibrariesOfFetcher();
-  const SandboxState state =
-      EnterFetcherSandbox(RulesFor(needs, disk.get()), needs.starts_programs);
-  FetchChannel::WriteNote(own.memory, fmt::format("{}, {}", state.Text(), user));
-  if (confine && state.landlock > 0) EndWhenReplaced(std::move(needs.readable));
-  RunFetchServer(source, own, std::move(disk));
-  // Do not wait for threads that wait for credentials.
-  _exit(0);
 }
 
 bool IsSecret(std::string_view name) {
@@ -102,6 +75,38 @@ bool IsSecret(std::string_view name) {
 }
 
 }  // namespace
+
+void RunFetcher(const RemoteSource& source, const FetchChannel& channel, pid_t parent,
+                const FetcherProcess::Confine& confine) {
+  const FetchChannel own = CloseAllBut(channel);
+  std::unique_ptr<DiskCache> disk;
+  if (const RemoteOptions& options = source.options; !options.disk_cache.empty()) {
+    // If the disk cache cannot be opened, the parent has already reported the reason.
+    auto opened = DiskCache::Open(options.disk_cache, options.disk_cache_size);
+    if (opened) disk = *std::move(opened);
+  }
+  FetcherNeeds needs = NeedsOfFetcher(source);
+  const std::string user = confine ? confine(WhySameUser(needs, disk.get())) : "";
+  // Must follow a change of user, which resets this setting.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  // Prevents other processes of this user from reading this process's memory, which holds keys.
+  prctl(PR_SET_DUMPABLE, 0);
+  LoadLibrariesOfFetcher();
+  const SandboxState state =
+      EnterFetcherSandbox(RulesFor(needs, disk.get()), needs.starts_programs);
+  FetchChannel::WriteNote(own.memory, fmt::format("{}, {}", state.Text(), user));
+  std::function<void()> on_refused;
+  if (confine) {
+    // Without Landlock, the process may still read files by their names.
+    if (state.landlock == 0) needs.readable.clear();
+    const ReplacementWatch watch(std::move(needs.readable), source);
+    on_refused = [watch] { watch.LookNow(); };
+  }
+  RunFetchServer(source, own, std::move(disk), on_refused);
+  // Ends at once, because threads may wait for credentials.
+  _exit(0);
+}
 
 void ForgetSecrets() {
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
@@ -120,27 +125,39 @@ FetcherProcess& FetcherProcess::operator=(FetcherProcess&& other) noexcept {
 }
 
 Result<FetcherProcess> FetcherProcess::Start(const RemoteSource& source,
-                                             const FetchChannel& channel, const Confine& confine) {
+                                             const FetchChannel& channel, const Confine& confine,
+                                             const Execute& execute) {
   const pid_t parent = getpid();
   std::fflush(nullptr);
   FetcherProcess process;
   process.pid_ = fork();
   if (process.pid_ < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
-  if (process.pid_ == 0) RunChild(source, channel, parent, confine);
-  setpgid(process.pid_, process.pid_);  // parent or child, whichever is first
+  if (process.pid_ == 0) {
+    IgnoreSignals();
+    setpgid(0, 0);
+    // The setting persists through exec(2). It is made before, because the new program may hang
+    // before it can make it.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    if (execute) execute();
+    RunFetcher(source, channel, parent, confine);
+  }
+  // Called by the parent and the child, because either may run first. The second call has no
+  // effect.
+  setpgid(process.pid_, process.pid_);
   process.ended_ = OpenProcess(process.pid_);
   return process;
 }
 
-bool FetcherProcess::Kill() {
-  if (pid_ <= 0) return false;
+std::optional<int> FetcherProcess::Kill() {
+  if (pid_ <= 0) return std::nullopt;
   kill(-pid_, SIGKILL);
   pollfd ended = {ended_.get(), POLLIN, 0};
   if (ended_) TEMP_FAILURE_RETRY(poll(&ended, 1, kEndMs));
   int status = 0;
   const bool is_known = waitpid(pid_, &status, WNOHANG) == pid_;
   Forget();
-  return is_known && WIFEXITED(status) && WEXITSTATUS(status) == kExitReplaced;
+  return is_known ? std::optional(status) : std::nullopt;
 }
 
 pid_t FetcherProcess::Release() {

@@ -1,9 +1,10 @@
-// FetcherProcess: the fetching process, as its parent sees it.
+// FetcherProcess: the process that fetches objects, as seen by its parent.
 #pragma once
 
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,8 @@
 
 namespace zarrfs {
 
-/// The destructor ends the process. Not thread-safe; a parent that forks must have one thread.
+/// A running fetch process. The destructor ends the process. Not thread-safe; a parent that forks
+/// must have one thread.
 class FetcherProcess {
  public:
   FetcherProcess() = default;
@@ -21,25 +23,32 @@ class FetcherProcess {
   FetcherProcess& operator=(FetcherProcess&& other) noexcept;
   ~FetcherProcess() { Kill(); }
 
-  /// Called in the new process before it reads anything from a server: drops privileges, and
-  /// changes to another user unless there is a reason to keep the same one ("disk_cache"). Returns
-  /// the user for logs: "uid 0 (disk_cache)".
+  /// Called in the new process before it reads anything from a server. Drops privileges, and
+  /// changes to another user unless there is a reason to keep the same one, such as "disk_cache".
+  /// Returns the user for logs, such as "uid 0 (disk_cache)".
   using Confine = std::function<std::string(std::string_view why_same_user)>;
-  /// The process ends when its parent does. With `confine`, it also ends when a file that it reads
-  /// is replaced by another one, which only the next process may read.
+  /// Called in the new process before RunFetcher(). Executes a program that calls RunFetcher(). If
+  /// it returns instead, the process itself calls RunFetcher().
+  using Execute = std::function<void()>;
+  /// Starts a process, which ends when its parent does. With `confine`, it also ends, with
+  /// kExitReplaced, when a file that it reads is replaced by another file, which only the next
+  /// process may read.
   [[nodiscard]] static Result<FetcherProcess> Start(const RemoteSource& source,
                                                     const FetchChannel& channel,
-                                                    const Confine& confine = {});
+                                                    const Confine& confine = {},
+                                                    const Execute& execute = {});
 
-  [[nodiscard]] pid_t pid() const { return pid_; }  // -1: none
-  /// For poll(): readable once it has ended; -1 if there is no process.
+  [[nodiscard]] pid_t pid() const { return pid_; }  // -1 if there is no process
+  /// A descriptor for poll() that becomes readable when the process ends; -1 if there is no
+  /// process.
   [[nodiscard]] int fd() const { return ended_.get(); }
-  /// Ends the process and the programs that it has started, and waits briefly for that. Returns
-  /// whether it had ended because a file that it reads was replaced.
-  bool Kill();
-  /// Releases ownership: somebody else must wait for the child.
+  /// Ends the process and the programs that it has started, and waits briefly for their end.
+  /// Returns the status of the process as from waitpid(2); nullopt if it is unknown.
+  std::optional<int> Kill();
+  /// Releases ownership of the process. The caller must then wait for the child.
   [[nodiscard]] pid_t Release();
-  /// For another child of the parent: forgets the process without ending it.
+  /// Forgets the process without ending it. For another child of the parent, which does not own the
+  /// process.
   void Forget();
 
  private:
@@ -47,8 +56,13 @@ class FetcherProcess {
   Descriptor ended_;
 };
 
-/// Overwrites the keys and proxies in the environment, for a process that must not know them, and
-/// its children. Call after Start().
+/// Runs the rest of the process, a child of `parent` that Start() has forked. Uses the server's end
+/// of `channel` and its memory, and closes all other descriptors.
+[[noreturn]] void RunFetcher(const RemoteSource& source, const FetchChannel& channel, pid_t parent,
+                             const FetcherProcess::Confine& confine);
+
+/// Overwrites the keys and proxies in the environment of a process that must not know them, and of
+/// its later children. Call after Start().
 void ForgetSecrets();
 
 }  // namespace zarrfs

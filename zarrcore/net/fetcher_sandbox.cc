@@ -12,16 +12,19 @@
 #include <thread>
 #include <utility>
 
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/http_transfer.h"
+#include "zarrcore/net/secret_files.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr auto kLookPeriod = std::chrono::seconds(1);
+constexpr auto kMaxWait = std::chrono::milliseconds(200);  // the time limit of LookNow()
 
-// Files of the resolver, of OpenSSL, and of random numbers. Only world-readable certificates and
-// libraries: folders with private keys are next to them.
+// Files that the resolver, OpenSSL and the random number generator read. Only world-readable
+// certificates and libraries are listed, because folders with private keys are next to them.
 constexpr const char* kOfTheSystem[] = {
     "/etc/resolv.conf",
     "/etc/hosts",
@@ -50,7 +53,7 @@ constexpr const char* kOfTheSystem[] = {
     "/dev/random",
     "/dev/null",
 };
-// Files named by environment variables.
+// Environment variables that name files.
 constexpr const char* kVariables[] = {
     "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
     "AWS_CA_BUNDLE", "OPENSSL_CONF", "HOSTALIASES",
@@ -66,7 +69,7 @@ void Add(std::string path, std::vector<std::string>& paths) {
   if (!path.empty()) paths.push_back(std::move(path));
 }
 
-// The file at the path, following links.
+// Device and inode of the file at the path, following links.
 std::pair<dev_t, ino_t> IdentityOf(const std::string& path) {
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) return {};
@@ -85,7 +88,8 @@ FetcherNeeds NeedsOfFetcher(const RemoteSource& source) {
   if (curl->cainfo != nullptr) Add(curl->cainfo, needs.readable);
   if (curl->capath != nullptr) Add(curl->capath, needs.readable);
   if (!source.is_s3) {
-    if (!home.empty()) Add(home + "/.netrc", needs.readable);
+    const bool uses_netrc = !source.url.empty();  // prefixes of virtual= do not use it
+    if (uses_netrc && !home.empty()) Add(home + "/.netrc", needs.readable);
     return needs;
   }
   if (source.options.anonymous && source.is_region_known && source.is_endpoint_known) return needs;
@@ -99,7 +103,7 @@ FetcherNeeds NeedsOfFetcher(const RemoteSource& source) {
 
 void LoadLibrariesOfFetcher() {
   curl_global_init(CURL_GLOBAL_DEFAULT);
-#ifdef ZARRFS_NSS  // otherwise libcurl resolves names itself
+#ifdef ZARRFS_NSS  // without it, libcurl resolves names itself
   std::istringstream lines(ReadSmallFile("/etc/nsswitch.conf"));
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -107,27 +111,65 @@ void LoadLibrariesOfFetcher() {
     if (!(words >> word) || word != "hosts:") continue;
     while (words >> word) {
       if (word.front() == '#') break;
-      // Never closed: the C library finds it loaded.
+      // The library is never closed, so the C library finds it loaded.
       if (word.front() != '[') dlopen(("libnss_" + word + ".so.2").c_str(), RTLD_NOW | RTLD_GLOBAL);
     }
   }
 #endif
 }
 
-void EndWhenReplaced(std::vector<std::string> paths) {
+struct ReplacementWatch::State {
+  std::vector<std::string> paths;
   std::vector<std::pair<dev_t, ino_t>> known;
-  known.reserve(paths.size());
-  for (const std::string& path : paths) known.push_back(IdentityOf(path));
-  // A hung file server must not block any other thread.
-  std::thread([paths = std::move(paths), known = std::move(known)] {
+  RemoteOptions options;
+  std::string version;  // the version of the secrets; "" if there are none
+  Mutex mutex;
+  CondVar changed;
+  uint64_t asked GUARDED_BY(mutex) = 0;  // the number of calls of LookNow()
+  uint64_t done GUARDED_BY(mutex) = 0;
+
+  void Look() const {
+    for (size_t n = 0; n < paths.size(); ++n) {
+      const auto now = IdentityOf(paths[n]);
+      if (now != known[n] && now.second != 0) _exit(kExitReplaced);
+    }
+    if (version.empty()) return;
+    const std::string now = VersionOfSecrets(options);
+    if (!now.empty() && now != version) _exit(kExitReplaced);
+  }
+};
+
+ReplacementWatch::ReplacementWatch(std::vector<std::string> paths, const RemoteSource& source)
+    : state_(std::make_shared<State>()) {
+  for (const std::string& path : paths) state_->known.push_back(IdentityOf(path));
+  state_->paths = std::move(paths);
+  state_->options = source.options;
+  state_->version = source.secrets.version;
+  // A separate thread, because a hung file server must not block any other thread.
+  std::thread([state = state_] {
     for (;;) {
-      std::this_thread::sleep_for(kLookPeriod);
-      for (size_t n = 0; n < paths.size(); ++n) {
-        const auto now = IdentityOf(paths[n]);
-        if (now != known[n] && now.second != 0) _exit(kExitReplaced);
+      uint64_t asked = 0;
+      {
+        MutexLock lock(state->mutex);
+        state->changed.wait_for(
+            lock, kLookPeriod, [&]() REQUIRES(state->mutex) { return state->asked > state->done; });
+        asked = state->asked;
       }
+      state->Look();
+      const MutexLock lock(state->mutex);
+      state->done = asked;
+      state->changed.notify_all();
     }
   }).detach();
+}
+
+void ReplacementWatch::LookNow() const {
+  if (state_->version.empty()) return;
+  MutexLock lock(state_->mutex);
+  const uint64_t own = ++state_->asked;
+  state_->changed.notify_all();
+  state_->changed.wait_for(lock, kMaxWait,
+                           [&]() REQUIRES(state_->mutex) { return state_->done >= own; });
 }
 
 }  // namespace zarrfs

@@ -1,6 +1,8 @@
-// What the fetching process may read, and what it must load before entering the sandbox.
+// The files that the fetching process may read, and the libraries that it must load before it
+// enters the sandbox.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,25 +11,40 @@
 namespace zarrfs {
 
 struct FetcherNeeds {
-  /// A profile has a credential_process: an arbitrary program.
+  /// True if a profile has a credential_process, which may be any program.
   bool starts_programs = false;
-  /// Files and folders read at run time: those of the resolver and OpenSSL, and files with keys.
-  /// Some may not exist.
+  /// Files and folders that are read at run time: those of the resolver and OpenSSL, and files with
+  /// keys. Some may not exist.
   std::vector<std::string> readable;
 };
 
-/// Reads the profile in ~/.aws, for a bucket. Sets HOME if it is not set: a process that becomes
-/// another user could not find it again.
+/// For a bucket, reads the profile in ~/.aws. Sets HOME if it is not set, because a process that
+/// becomes another user could not find the folder again.
 [[nodiscard]] FetcherNeeds NeedsOfFetcher(const RemoteSource& source);
 
 /// Loads the C library's resolver modules, and initializes libcurl and OpenSSL with their settings.
 void LoadLibrariesOfFetcher();
 
-/// The exit code of a process that EndWhenReplaced() ended.
+/// The exit code of a process that a ReplacementWatch has ended.
 inline constexpr int kExitReplaced = 75;
 
-/// A thread ends the process within about two seconds after a file at one of `paths` is replaced or
-/// created: Landlock knows files, not names, so only the next process may read it.
-void EndWhenReplaced(std::vector<std::string> paths);
+/// Ends the process within about two seconds after a file is replaced or created. Landlock grants
+/// access to files, not to names, so only the next process may read a new file. Also ends it after
+/// a file of headers= or query= has changed, because only the next process gets its contents.
+class ReplacementWatch {
+ public:
+  /// Starts a thread that checks `paths` and the files in `source`, whose contents are identified
+  /// by `source.secrets.version`.
+  ReplacementWatch(std::vector<std::string> paths, const RemoteSource& source);
+
+  /// Makes the thread check now, for a request that the server has refused. If a secret is new, the
+  /// process ends before this call returns. Waits at most 0.2 s, and not at all without such files.
+  /// Thread-safe.
+  void LookNow() const;
+
+ private:
+  struct State;
+  const std::shared_ptr<State> state_;
+};
 
 }  // namespace zarrfs

@@ -1,29 +1,25 @@
 #include "zarrcore/net/http_transfer.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "zarrcore/base/number_text.h"
 #include "zarrcore/net/aws_profile.h"
+#include "zarrcore/net/guarded_address.h"
 
 namespace zarrfs {
 namespace {
 
-// Enough to name the error.
+// The maximum size of an error body that is kept. The name of the error fits.
 constexpr size_t kMaxErrorText = 16u << 10;
-
-std::optional<uint64_t> ParseUint(std::string_view text) {
-  uint64_t number = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -40,22 +36,23 @@ HttpTransfer::ContentRange ParseContentRange(std::string_view value) {
   const size_t dash = range.find('-');
   const size_t slash = range.find('/');
   if (slash == range.npos) return {};
-  HttpTransfer::ContentRange parsed{.total = ParseUint(range.substr(slash + 1))};
+  HttpTransfer::ContentRange parsed{.total = NumberFrom<uint64_t>(range.substr(slash + 1))};
   if (dash == range.npos || dash > slash) return parsed;
-  parsed.first = ParseUint(range.substr(0, dash));
-  parsed.last = ParseUint(range.substr(dash + 1, slash - dash - 1));
+  parsed.first = NumberFrom<uint64_t>(range.substr(0, dash));
+  parsed.last = NumberFrom<uint64_t>(range.substr(dash + 1, slash - dash - 1));
   return parsed;
 }
 
-// In seconds; 0 if `text` is not a date, or its nanoseconds would overflow.
+// Parses a date. Returns Unix time in seconds; 0 if `text` is not a date, or its nanoseconds would
+// overflow.
 int64_t ParseDate(std::string_view text) {
   constexpr int64_t kMaxDate = 7'258'118'400;  // 2200
   const int64_t time = curl_getdate(std::string(text).c_str(), nullptr);
   return time > 0 && time < kMaxDate ? time : 0;
 }
 
-// The system's certificates, for a libcurl that was built for no particular system; "" if it knows
-// them.
+// The path of the system's CA bundle, for a libcurl that was built without a default path. "" if
+// libcurl has its own.
 std::string CertificatesOfSystem() {
   if (curl_version_info(CURLVERSION_NOW)->cainfo != nullptr) return "";
   for (const char* const file : {
@@ -75,10 +72,10 @@ bool IsHeaderText(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
 }
 
-std::string CertificatesFile() {
+std::string CertificatesFile(bool is_s3) {
+  if (std::string file = Environment("AWS_CA_BUNDLE"); is_s3 && !file.empty()) return file;
   for (const char* const name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE"}) {
-    const char* const file = std::getenv(name);
-    if (file != nullptr && *file != '\0') return file;
+    if (std::string file = Environment(name); !file.empty()) return file;
   }
   static const std::string of_system = CertificatesOfSystem();
   return of_system;
@@ -90,6 +87,7 @@ void HttpTransfer::Prepare(HttpGet get) {
   decided_ = false;
   skip_ = said_ = due_ = 0;
   failure_[0] = '\0';
+  refused_.clear();
   headers_.reset();
   const auto add = [&](const std::string& line) {
     headers_.reset(curl_slist_append(headers_.release(), line.c_str()));
@@ -97,7 +95,8 @@ void HttpTransfer::Prepare(HttpGet get) {
   for (const std::string& line : get_.headers) add(line);
   add("Accept-Encoding: identity");
 
-  // Before 8.1.1 a reused handle may read freed memory (curl pull request 11103).
+  // Uses a new handle, because before libcurl 8.1.1 a reused one may read freed memory (curl pull
+  // request 11103).
   handle_.reset(curl_easy_init());
   if (handle_ == nullptr) throw std::bad_alloc();
   CURL* const curl = handle_.get();
@@ -107,7 +106,7 @@ void HttpTransfer::Prepare(HttpGet get) {
   set(CURLOPT_USERAGENT, "zarrfs");
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_NETRC, static_cast<long>(get_.asks_netrc ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED));
+  set(CURLOPT_NETRC, static_cast<long>(get_.uses_netrc ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED));
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<int64_t>(get_.limit_ms, 1)));
@@ -123,7 +122,14 @@ void HttpTransfer::Prepare(HttpGet get) {
   set(CURLOPT_HEADERDATA, this);
   set(CURLOPT_WRITEFUNCTION, &OnBody);
   set(CURLOPT_WRITEDATA, this);
-  if (const std::string file = CertificatesFile(); !file.empty()) {
+  if (get_.is_guarded) {
+    set(CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
+    set(CURLOPT_OPENSOCKETDATA, this);
+    // Also called for a GET that reuses an open connection.
+    set(CURLOPT_PREREQFUNCTION, &OnRequest);
+    set(CURLOPT_PREREQDATA, this);
+  }
+  if (const std::string file = CertificatesFile(get_.is_s3); !file.empty()) {
     set(CURLOPT_CAINFO, file.c_str());
   }
   if (get_.range && get_.range->length > 0) {
@@ -133,6 +139,36 @@ void HttpTransfer::Prepare(HttpGet get) {
                        : fmt::format("{}-{}", range.offset, range.offset + (range.length - 1));
     set(CURLOPT_RANGE, text.c_str());
   }
+}
+
+bool HttpTransfer::MaySendTo(const sockaddr& address, socklen_t length) {
+  if (MayConnect(address, length, HostIn(get_.url))) return true;
+  refused_ = AddressText(address, length);
+  return false;
+}
+
+curl_socket_t HttpTransfer::OnSocket(void* self, curlsocktype purpose, curl_sockaddr* address) {
+  const bool may_connect =
+      purpose == CURLSOCKTYPE_IPCXN &&
+      static_cast<HttpTransfer*>(self)->MaySendTo(address->addr, address->addrlen);
+  if (!may_connect) return CURL_SOCKET_BAD;
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+int HttpTransfer::OnRequest(void* self, char* address, char* /*own_address*/, int /*port*/,
+                            int /*own_port*/) {
+  sockaddr_in v4 = {};
+  v4.sin_family = AF_INET;
+  sockaddr_in6 v6 = {};
+  v6.sin6_family = AF_INET6;
+  auto& transfer = *static_cast<HttpTransfer*>(self);
+  bool may_send = false;
+  if (inet_pton(AF_INET, address, &v4.sin_addr) == 1) {
+    may_send = transfer.MaySendTo(reinterpret_cast<const sockaddr&>(v4), sizeof v4);
+  } else if (inet_pton(AF_INET6, address, &v6.sin6_addr) == 1) {
+    may_send = transfer.MaySendTo(reinterpret_cast<const sockaddr&>(v6), sizeof v6);
+  }
+  return may_send ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 size_t HttpTransfer::OnHeader(char* text, size_t size, size_t count, void* self) {
@@ -152,7 +188,7 @@ void HttpTransfer::ForgetHeaders() {
 }
 
 void HttpTransfer::TakeHeader(std::string_view line) {
-  // Headers of an interim response (100 Continue) do not count.
+  // Ignores the headers of an interim response, such as 100 Continue.
   if (line.starts_with("HTTP/")) {
     ForgetHeaders();
     return;
@@ -168,11 +204,11 @@ void HttpTransfer::TakeHeader(std::string_view line) {
   if (name == "date") reply_.date_s = ParseDate(value);
   if (name == "retry-after") {
     reply_.retry_after_s =
-        static_cast<int64_t>(std::min<uint64_t>(ParseUint(value).value_or(0), 3600));
+        static_cast<int64_t>(std::min<uint64_t>(NumberFrom<uint64_t>(value).value_or(0), 3600));
   }
   if (name == "content-encoding") reply_.is_encoded = Lower(value) != "identity";
   if (name == "content-length") {
-    const auto length = ParseUint(value);
+    const auto length = NumberFrom<uint64_t>(value);
     has_contradiction_ |= content_length_ && content_length_ != length;
     content_length_ = length;
   }
@@ -189,10 +225,10 @@ void HttpTransfer::Decide() {
   curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &reply_.status);
   if (reply_.status != 200 && reply_.status != 206) return;
   if (reply_.etag.size() > kMaxEtag) {
-    reply_.wrong = fmt::format("an ETag of {} bytes", reply_.etag.size());
+    reply_.wrong = fmt::format("the ETag is too long: {} bytes", reply_.etag.size());
     return;
   }
-  // Later requests could not state the version.
+  // Later requests could not send this ETag to require the same version.
   if (!IsHeaderText(reply_.etag)) {
     reply_.wrong = "an ETag with control characters";
     return;
@@ -229,7 +265,7 @@ const char* HttpTransfer::Contradiction() const {
 
 void HttpTransfer::DecideRange() {
   const ByteRange& range = *get_.range;
-  // Some servers send parts with status 200: Content-Range decides.
+  // Some servers send a part with status 200, so Content-Range decides.
   const bool is_part =
       reply_.status == 206 || (content_range_.has_value() && !content_range_->IsWhole());
   const auto [first, last, total] = content_range_.value_or(ContentRange{});
@@ -275,17 +311,22 @@ size_t HttpTransfer::TakeBody(std::string_view bytes) {
   }
   if (taken > 0) std::memcpy(get_.into.data() + reply_.length, bytes.data(), taken);
   reply_.length += taken;
-  // Excess bytes are ignored: the connection is closed.
+  // Returning 0 closes the connection, so excess bytes are not received.
   return skip_ == 0 && taken < bytes.size() ? 0 : all;
 }
 
 HttpReply HttpTransfer::Finish(CURLcode code) {
   if (code == CURLE_OK) Decide();
   reply_.code = code;
+  if (reply_.status == 0) reply_.refused = refused_;
+  curl_off_t received = 0;
+  curl_easy_getinfo(handle(), CURLINFO_SIZE_DOWNLOAD_T, &received);
+  reply_.received = static_cast<uint64_t>(std::max<curl_off_t>(received, 0));
   const bool has_failed = code != CURLE_OK;
   if (has_failed) {
     reply_.failure = failure_[0] != '\0' ? failure_ : curl_easy_strerror(code);
-    // The address of a proxy may contain a password.
+    // The message may contain the address of a proxy with a password, so libcurl's general message
+    // for the code replaces it.
     if (reply_.failure.find('@') != reply_.failure.npos) {
       reply_.failure = curl_easy_strerror(code);
     }

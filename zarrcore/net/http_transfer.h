@@ -1,8 +1,9 @@
-// HttpTransfer: one GET with libcurl: which bytes of the response count, and whether they are the
-// requested ones.
+// HttpTransfer: one GET with libcurl. It decides which bytes of the response are used, and whether
+// they are the requested bytes.
 #pragma once
 
 #include <curl/curl.h>
+#include <sys/socket.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,44 +21,48 @@ namespace zarrfs {
 /// The parameters of a GET.
 struct HttpGet {
   std::string url;
-  std::vector<std::string> headers = {};  // "Name: value"
-  /// Part of an object; nullopt: the whole response, regardless of its size (a listing). With
-  /// length 0 no range is requested and no byte counts: to learn the version of an object that is
-  /// empty or ends before a range.
+  std::vector<std::string> headers = {};  // such as "Name: value"
+  /// The requested part of an object; nullopt for the whole response, regardless of its size, as
+  /// for a listing. With length 0, no range is requested and no byte is used, which reveals the
+  /// version of an object that is empty or ends before a range.
   std::optional<ByteRange> range = {};
   std::span<std::byte> into;  // as long as the range, or the limit of a whole response
-  bool asks_netrc = false;    // use a user name and password from netrc
-  int64_t limit_ms = 60'000;  // until the last byte
+  bool is_s3 = false;         // decides which certificates are trusted
+  bool uses_netrc = false;    // use the user names and passwords of ~/.netrc
+  bool is_guarded = false;    // connect only to addresses that MayConnect() allows for this host
+  int64_t limit_ms = 60'000;  // the time limit until the last byte
 };
 
-/// The outcome.
+/// The result of a GET.
 struct HttpReply {
   CURLcode code = CURLE_OK;
   std::string failure;  // curl's error message if `code` is an error
-  long status = 0;      // 0: no response
+  std::string refused;  // the last address that HttpGet::is_guarded refused; "": none
+  long status = 0;      // 0 without a response
   std::string etag;
   std::string location;
   std::string bucket_region;
-  bool is_encoded = false;        // has a Content-Encoding
-  int64_t modified_ns = 0;        // Last-Modified; 0: unknown
-  int64_t date_s = 0;             // of the server's clock; 0: unknown
-  int64_t retry_after_s = 0;      // 0: absent
-  std::optional<uint64_t> size;   // of the object, if known
-  uint64_t offset = 0;            // of the first byte that counts
-  uint64_t length = 0;            // bytes in `into`
-  bool is_whole = false;          // complete
+  bool is_encoded = false;        // the response has a Content-Encoding
+  int64_t modified_ns = 0;        // Last-Modified; 0 if unknown
+  int64_t date_s = 0;             // the time of the server's clock; 0 if unknown
+  int64_t retry_after_s = 0;      // 0 if the header is absent
+  std::optional<uint64_t> size;   // the size of the object, if known
+  uint64_t offset = 0;            // the offset in the object of the first used byte
+  uint64_t length = 0;            // the number of bytes in `into`
+  uint64_t received = 0;          // the number of received bytes of the body
+  bool is_whole = false;          // the response is complete
   bool of_suffix = false;         // the request was for a suffix range
-  bool is_other_range = false;    // `wrong`: another range came
+  bool is_other_range = false;    // `wrong`: the server sent another range
   bool is_contradictory = false;  // `wrong`: headers contradict each other
-  std::string wrong;              // why the bytes are not those that were asked for; "" if they are
-  std::string text;               // the beginning of what a server says of an error
+  std::string wrong;              // why the bytes are not the requested bytes; "" if they are
+  std::string text;               // the beginning of an error body
 };
 
-/// Used by one thread, that of the multi handle, which owns the connections. Reusable; handle()
-/// differs each time.
+/// Performs one GET at a time. Used only by the thread of the multi handle, which owns the
+/// connections. Reusable; handle() differs each time.
 class HttpTransfer {
  public:
-  /// Limit of bytes skipped if a server ignores Range or sends an error body.
+  /// Maximum number of bytes that are skipped if a server ignores Range or sends an error body.
   static constexpr uint64_t kMaxSkip = 1u << 20;
   /// Maximum size of an ETag.
   static constexpr size_t kMaxEtag = 1024;
@@ -77,21 +82,25 @@ class HttpTransfer {
   HttpTransfer(const HttpTransfer&) = delete;
   HttpTransfer& operator=(const HttpTransfer&) = delete;
 
-  /// Prepares `get`; curl_multi_add_handle(handle()) then begins it.
+  /// Prepares a GET. curl_multi_add_handle(handle()) then starts it.
   void Prepare(HttpGet get);
   [[nodiscard]] CURL* handle() const { return handle_.get(); }
-  /// Call once the transfer has ended, with curl's code.
+  /// Returns the result. Call once the transfer has ended, with curl's code.
   [[nodiscard]] HttpReply Finish(CURLcode code);
 
  private:
+  static curl_socket_t OnSocket(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int OnRequest(void* self, char* address, char* own_address, int port, int own_port);
+  // False if this GET must not be sent to the address, which is then recorded.
+  bool MaySendTo(const sockaddr& address, socklen_t length);
   static size_t OnHeader(char* text, size_t size, size_t count, void* self);
   static size_t OnBody(char* bytes, size_t size, size_t count, void* self);
   void ForgetHeaders();
   void TakeHeader(std::string_view line);
-  // Decides which bytes of the body count, once all headers have arrived.
+  // Decides which bytes of the body are used. Called once all headers have arrived.
   void Decide();
   void DecideRange();
-  // Why the headers do not determine which bytes came; null if they do.
+  // Why the headers do not determine which bytes follow; null if they do.
   [[nodiscard]] const char* Contradiction() const;
   size_t TakeBody(std::string_view bytes);
 
@@ -104,28 +113,29 @@ class HttpTransfer {
   std::unique_ptr<CURL, FreeHandle> handle_;
   std::unique_ptr<curl_slist, FreeList> headers_;
   char failure_[CURL_ERROR_SIZE] = {};
+  std::string refused_;  // see HttpReply
   HttpGet get_;
   HttpReply reply_;
   std::optional<uint64_t> content_length_;
   std::optional<ContentRange> content_range_;
-  bool has_contradiction_ = false;  // between repeated headers
+  bool has_contradiction_ = false;  // repeated headers contradict each other
   bool decided_ = false;
-  uint64_t skip_ = 0;  // bytes of the body to skip before those that count
-  uint64_t said_ = 0;  // bytes of an error body received
-  uint64_t due_ = 0;   // bytes that count
+  uint64_t skip_ = 0;  // the number of bytes of the body before the used bytes
+  uint64_t said_ = 0;  // the number of received bytes of an error body
+  uint64_t due_ = 0;   // the number of used bytes
 };
 
-/// Whether `text` can be part of a header line: it has no control character, so it cannot end the
+/// True if `text` may be part of a header line: it has no control character, so it cannot end the
 /// line.
 [[nodiscard]] bool IsHeaderText(std::string_view text);
 
-/// Seconds that a server may be silent.
+/// How long a server may be silent, in seconds.
 inline constexpr long kStallSeconds = 15;
-/// Seconds that connecting may take.
+/// How long connecting may take, in seconds.
 inline constexpr long kConnectSeconds = 10;
 
-/// Certificates named by the environment (SSL_CERT_FILE, CURL_CA_BUNDLE, AWS_CA_BUNDLE), or those
-/// of the system; "" for libcurl's default.
-[[nodiscard]] std::string CertificatesFile();
+/// The file of certificates: the file that the environment names (SSL_CERT_FILE, CURL_CA_BUNDLE,
+/// AWS_CA_BUNDLE; for S3 the last one first), or the system's file; "" for libcurl's default.
+[[nodiscard]] std::string CertificatesFile(bool is_s3);
 
 }  // namespace zarrfs

@@ -1,6 +1,9 @@
 #include "zarrcore/net/listing_page.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <ctime>
 #include <pugixml.hpp>
 
 #include "zarrcore/base/memory_budget.h"
@@ -9,10 +12,42 @@
 namespace zarrfs {
 namespace {
 
-// Longer ones are not valid tokens.
+// Maximum length of a continuation token. Longer ones are invalid.
 constexpr size_t kMaxContinuation = 8u << 10;
-// Maximum memory of the tree per byte of XML: that of "<a/>".
+// Maximum length of an ETag. Longer ones are not used.
+constexpr size_t kMaxEtag = 128;
+// Maximum memory of the parsed tree per byte of XML; "<a/>" takes the most.
 constexpr uint64_t kTreePerByte = 32;
+
+// The time, cut to seconds, as in the Last-Modified header of a response for the object.
+std::optional<int64_t> ParseTime(const char* text) {
+  std::tm time = {};
+  const char* const rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &time);
+  if (rest == nullptr || (*rest != '.' && *rest != 'Z')) return std::nullopt;
+  const int64_t seconds = timegm(&time);
+  return seconds > 0 ? std::optional(seconds * 1'000'000'000) : std::nullopt;
+}
+
+std::optional<Version> VersionOf(const pugi::xml_node& object) {
+  Version version;
+  const std::string_view size = object.child_value("Size");
+  const auto parsed = std::from_chars(size.data(), size.data() + size.size(), version.size);
+  if (size.empty() || parsed.ec != std::errc() || parsed.ptr != size.data() + size.size()) {
+    return std::nullopt;
+  }
+  version.etag = object.child_value("ETag");
+  const auto is_of_etag = [](char c) { return c > ' ' && c < 0x7f && c != '"'; };
+  const size_t length = version.etag.size();
+  if (length < 3 || length > kMaxEtag || version.etag.front() != '"' ||
+      version.etag.back() != '"' ||
+      !std::all_of(version.etag.begin() + 1, version.etag.end() - 1, is_of_etag)) {
+    return std::nullopt;
+  }
+  const auto modified_ns = ParseTime(object.child_value("LastModified"));
+  if (!modified_ns) return std::nullopt;
+  version.mtime_ns = version.ctime_ns = *modified_ns;
+  return version;
+}
 
 }  // namespace
 
@@ -25,7 +60,7 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
   pugi::xml_document document;
   if (!document.load_buffer(xml.data(), xml.size(), pugi::parse_default | pugi::parse_ws_pcdata,
                             pugi::encoding_utf8)) {
-    return damaged("is no XML");
+    return damaged("is not XML");
   }
   const pugi::xml_node result = document.document_element();
   if (std::strcmp(result.name(), "ListBucketResult") != 0) return damaged("is not one of S3");
@@ -33,13 +68,13 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
   const auto text_of = [&](const char* text) {
     return is_encoded ? PercentDecode(text) : std::string(text);
   };
-  // The response repeats the request: the folder's prefix in the bucket.
+  // The response repeats the request's prefix, which is that of the folder in the bucket.
   const std::string prefix = text_of(result.child_value("Prefix"));
   if (!folder.empty() && !prefix.ends_with(std::string(folder) + '/')) {
     return damaged("is that of another folder");
   }
   ListingPage page;
-  const auto add = [&](std::string_view key, bool is_folder) {
+  const auto add = [&](std::string_view key, const pugi::xml_node& node, bool is_folder) {
     page.has_any = true;
     if (!key.starts_with(prefix)) return false;
     key.remove_prefix(prefix.size());
@@ -48,18 +83,20 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
       key.remove_suffix(1);
     }
     if (key.find('/') != key.npos) return is_folder;  // "//" is not a valid key
-    // An object and a folder of the same name are one entry; keys below it can be found all the
-    // same.
+    // If an object and a folder have the same name, only one entry is listed. Keys below the folder
+    // can still be found.
     if (!key.empty() && IsValidKey(key)) {
       page.entries.push_back({.name = std::string(key), .is_folder = is_folder});
+      page.versions.push_back(is_folder ? std::nullopt : VersionOf(node));
     }
     return true;
   };
   for (const pugi::xml_node node : result.children("Contents")) {
-    if (!add(text_of(node.child_value("Key")), false)) return damaged("has keys of another folder");
+    if (!add(text_of(node.child_value("Key")), node, false))
+      return damaged("has keys of another folder");
   }
   for (const pugi::xml_node node : result.children("CommonPrefixes")) {
-    if (!add(text_of(node.child_value("Prefix")), true)) {
+    if (!add(text_of(node.child_value("Prefix")), node, true)) {
       return damaged("has keys of another folder");
     }
   }

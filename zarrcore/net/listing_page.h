@@ -1,7 +1,8 @@
-// One page of an S3 listing, the response of ListObjectsV2.
+// Parses a page of an S3 listing, which is the response of ListObjectsV2.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,13 +13,16 @@
 namespace zarrfs {
 
 struct ListingPage {
-  std::vector<ListEntry> entries;  // names directly below the folder
-  bool has_any = false;      // including names that are not valid keys, such as the folder's own
-  std::string continuation;  // of the next page; "" if this is the last one
+  std::vector<ListEntry> entries;  // the names directly below the folder
+  // The version of each entry, as a request for the object would state it; nullopt for folders, and
+  // for objects without a strong ETag.
+  std::vector<std::optional<Version>> versions;
+  bool has_any = false;  // also true for names that are not valid keys, such as the folder's own
+  std::string continuation;  // the token of the next page; "" if this is the last one
 };
 
-/// `folder`: the key, for messages. kDamaged if the page is not one of the folder: a malformed page
-/// must not make names look absent.
+/// Parses a page of the listing of `folder`. kDamaged if the page is not one of this folder,
+/// because a malformed page must not make names look absent.
 [[nodiscard]] Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view folder);
 
 }  // namespace zarrfs

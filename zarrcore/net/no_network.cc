@@ -7,15 +7,19 @@
 
 namespace zarrfs {
 
-// Never called: ParseRemoteSource() has refused the source.
+// Never called, because ParseRemoteSource() has refused the source.
 void RunFetchServer(const RemoteSource& /*source*/, const FetchChannel& /*channel*/,
-                    std::unique_ptr<DiskCache> /*disk*/) {}
+                    std::unique_ptr<DiskCache> /*disk*/,
+                    const std::function<void()>& /*on_refused*/) {}
 
 FetcherNeeds NeedsOfFetcher(const RemoteSource& /*source*/) { return {}; }
 
 void LoadLibrariesOfFetcher() {}
 
-void EndWhenReplaced(std::vector<std::string> /*paths*/) {}
+struct ReplacementWatch::State {};
+ReplacementWatch::ReplacementWatch(std::vector<std::string> /*paths*/,
+                                   const RemoteSource& /*source*/) {}
+void ReplacementWatch::LookNow() const {}
 
 Result<ListingPage> ParseListingPage(std::string_view /*xml*/, std::string_view folder) {
   return Fail(ErrorCode::kUnsupported, "{}: this program cannot list buckets", folder);

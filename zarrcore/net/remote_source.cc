@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "zarrcore/base/number_text.h"
 #include "zarrcore/base/option_list.h"
 #include "zarrcore/base/size_text.h"
 #include "zarrcore/net/aws_profile.h"
@@ -13,12 +14,14 @@ namespace zarrfs {
 namespace {
 
 constexpr std::string_view kS3 = "s3://";
+constexpr std::string_view kGoogle = "gs://";
+constexpr std::string_view kAzure = "az://";
 constexpr std::string_view kHttp = "http://";
 constexpr std::string_view kHttps = "https://";
 constexpr uint64_t kMaxTimeout = 3600;
 constexpr uint64_t kMaxConnections = 256;
 constexpr uint64_t kMaxListMax = 1'000'000;
-constexpr uint64_t kLeastDiskCache = 64u << 20;
+constexpr uint64_t kMinDiskCache = 64u << 20;
 
 bool IsAlphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -30,18 +33,17 @@ bool SetFlag(std::string_view value, bool& flag) {
 }
 
 bool SetNumber(std::string_view value, uint64_t max, uint64_t& number) {
-  const char* const end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, number);
-  return error == std::errc() && stop == end && number > 0 && number <= max;
+  number = NumberFrom<uint64_t>(value).value_or(0);
+  return number > 0 && number <= max;
 }
 
 bool SetSize(std::string_view value, uint64_t& bytes) {
   const auto size = ParseSize(value);
   bytes = size.value_or(bytes);
-  return size >= kLeastDiskCache;
+  return size >= kMinDiskCache;
 }
 
-// Whether the bucket's name can be the first label of a host name with a certificate for "*.HOST".
+// True if the bucket's name can be the first label of a host name with a certificate for "*.HOST".
 bool IsHostLabel(std::string_view bucket) {
   return bucket.size() >= 3 && bucket.size() <= 63 && bucket.front() != '-' &&
          std::ranges::all_of(bucket, [](char c) {
@@ -55,7 +57,8 @@ std::string_view WithoutSlashes(std::string_view text) {
   return text;
 }
 
-// Checks for an http(s) address that may appear in a command line, a log and the mount table.
+// Checks that an http(s) address contains nothing secret, because it appears in command lines, in
+// the log and in the mount table.
 Result<void> CheckUrl(std::string_view url) {
   const size_t host = url.find("://") + 3;
   const std::string_view authority = url.substr(host, url.find('/', host) - host);
@@ -84,13 +87,22 @@ Result<void> CheckUrl(std::string_view url) {
   return {};
 }
 
+// Google Cloud Storage supports Amazon's protocol, at one address for all regions.
+void SetGoogle(RemoteOptions& options) {
+  if (options.endpoint.empty()) options.endpoint = "https://storage.googleapis.com";
+  if (options.region.empty()) options.region = "auto";
+}
+
 Result<RemoteSource> ParseS3(std::string_view source, RemoteSource remote) {
-  const RemoteOptions& options = remote.options;
+  RemoteOptions options = remote.options;
+  if (source.starts_with(kGoogle)) SetGoogle(options);
+  static_assert(kS3.size() == kGoogle.size());
   const std::string_view place = WithoutSlashes(source.substr(kS3.size()));
   const size_t slash = std::min(place.find('/'), place.size());
   const std::string bucket(place.substr(0, slash));
   if (bucket.empty() || bucket.find_first_of("?#@: \t") != bucket.npos) {
-    return Fail(ErrorCode::kInvalidArgument, "{}: expected s3://BUCKET/PREFIX", source);
+    return Fail(ErrorCode::kInvalidArgument, "{}: expected {}BUCKET/PREFIX", source,
+                source.substr(0, kS3.size()));
   }
   if (slash < place.size()) remote.prefix = std::string(place.substr(slash + 1)) + '/';
   remote.is_s3 = true;
@@ -105,8 +117,7 @@ Result<RemoteSource> ParseS3(std::string_view source, RemoteSource remote) {
   remote.is_endpoint_known = !is_aws;
   if (remote.region.empty()) remote.region = "us-east-1";
   if (is_aws) {
-    endpoint = fmt::format("https://s3.{}.amazonaws.com{}", remote.region,
-                           remote.region.starts_with("cn-") ? ".cn" : "");
+    endpoint = fmt::format("https://s3.{}.{}", remote.region, AmazonsDomain(remote.region));
   }
   if (!endpoint.starts_with(kHttp) && !endpoint.starts_with(kHttps)) {
     return Fail(ErrorCode::kInvalidArgument, "endpoint={}: expected https://HOST or http://HOST",
@@ -126,7 +137,33 @@ Result<RemoteSource> ParseS3(std::string_view source, RemoteSource remote) {
   return remote;
 }
 
+// Azure Blob Storage is used like a web server. Only its listings have their own protocol.
+Result<RemoteSource> ParseAzure(std::string_view source, RemoteSource remote) {
+  const std::string_view place = WithoutSlashes(source.substr(kAzure.size()));
+  const size_t slash = std::min(place.find('/'), place.size());
+  const std::string_view account = place.substr(0, slash);
+  const std::string_view path = place.substr(std::min(slash + 1, place.size()));
+  if (!IsHostLabel(account) || path.empty() || path.starts_with('/')) {
+    return Fail(ErrorCode::kInvalidArgument, "{}: expected az://ACCOUNT/CONTAINER/PREFIX", source);
+  }
+  const std::string& endpoint = remote.options.endpoint;
+  if (!endpoint.empty() && !endpoint.starts_with(kHttp) && !endpoint.starts_with(kHttps)) {
+    return Fail(ErrorCode::kInvalidArgument, "endpoint={}: expected https://HOST or http://HOST",
+                endpoint);
+  }
+  const std::string host = endpoint.empty()
+                               ? fmt::format("https://{}.blob.core.windows.net", account)
+                               : fmt::format("{}/{}", WithoutSlashes(endpoint), account);
+  if (const auto checked = CheckUrl(host); !checked) return Fail(checked);
+  remote.url = WithoutDefaultPort(host + '/' + PercentEncode(path));
+  return remote;
+}
+
 }  // namespace
+
+std::string_view AmazonsDomain(std::string_view region) {
+  return region.starts_with("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+}
 
 std::string WithoutDefaultPort(std::string_view url) {
   const size_t host = url.find("://") + 3;
@@ -142,7 +179,8 @@ bool SetRemoteOption(std::string_view name, std::string_view value, RemoteOption
     text = value;
     return !value.empty();
   };
-  // Absolute, because the process that reads it may have another working directory.
+  // The path is made absolute, because the process that reads the file may have another working
+  // directory.
   const auto set_file = [&](std::string& file) {
     std::error_code ignored;
     file = std::filesystem::absolute(value, ignored);
@@ -187,17 +225,16 @@ Result<RemoteOptions> ParseRemoteOptions(std::string_view list, bool may_have_ot
 }
 
 void ReadSecrets(RemoteSource& source) {
-  const auto text_of = [](const std::string& file) {
-    return file.empty() ? "" : ReadSmallFile(file);
-  };
-  if (source.secrets.are_read) return;
-  source.secrets = {.are_read = true,
-                    .headers = text_of(source.options.headers_file),
-                    .query = text_of(source.options.query_file)};
+  if (!source.secrets.are_read) source.secrets = ReadSecretFiles(source.options);
+}
+
+bool IsBucket(std::string_view source) {
+  return source.starts_with(kS3) || source.starts_with(kGoogle);
 }
 
 bool IsRemote(std::string_view source) {
-  return source.starts_with(kS3) || source.starts_with(kHttp) || source.starts_with(kHttps);
+  return IsBucket(source) || source.starts_with(kAzure) || source.starts_with(kHttp) ||
+         source.starts_with(kHttps);
 }
 
 Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOptions& options) {
@@ -210,14 +247,62 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
   RemoteSource remote;
   remote.name = WithoutSlashes(source);
   remote.options = options;
-  if (source.starts_with(kS3)) return ParseS3(source, std::move(remote));
+  if (IsBucket(source)) return ParseS3(source, std::move(remote));
+  if (source.starts_with(kAzure)) return ParseAzure(source, std::move(remote));
   if (!IsRemote(source)) {
     return Fail(ErrorCode::kInvalidArgument,
-                "{}: expected a folder, s3://BUCKET/PREFIX, or https://HOST/PATH", source);
+                "{}: expected a folder, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, "
+                "az://ACCOUNT/CONTAINER/PREFIX, or https://HOST/PATH",
+                source);
   }
   if (const auto checked = CheckUrl(source); !checked) return Fail(checked);
   remote.url = WithoutDefaultPort(WithoutSlashes(source));
   return remote;
+}
+
+namespace {
+
+Result<RemoteSource> ParsePrefix(const VirtualPrefix& prefix, const RemoteOptions& of_store) {
+  RemoteOptions options;
+  options.anonymous = true;
+  options.timeout = of_store.timeout;
+  std::string address = prefix.Text();
+  if (prefix.scheme == VirtualScheme::kS3) {
+    address = fmt::format("{}{}/", kS3, prefix.authority);
+    for (const std::string& folder : prefix.folders) address += folder + '/';
+  }
+  auto remote = ParseRemoteSource(address, options);
+  if (!remote) return remote;
+  remote->name = WithoutSlashes(prefix.Text());
+  remote->is_region_known = remote->is_endpoint_known = true;
+  remote->is_virtual = true;
+  return remote;
+}
+
+}  // namespace
+
+Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOptions& options,
+                                       std::span<const VirtualPrefix> prefixes) {
+  RemoteSource fetched;
+  if (IsRemote(source)) {
+    auto remote = ParseRemoteSource(source, options);
+    if (!remote) return remote;
+    fetched = *std::move(remote);
+  } else {
+    fetched.name = source;
+    fetched.options.timeout = options.timeout;
+    fetched.options.connections = options.connections;
+    fetched.options.disk_cache = options.disk_cache;
+    fetched.options.disk_cache_size = options.disk_cache_size;
+  }
+  for (const VirtualPrefix& prefix : prefixes) {
+    if (prefix.is_local()) continue;
+    auto remote = ParsePrefix(prefix, options);
+    if (!remote)
+      return Fail(remote.error().code, "virtual={}: {}", prefix.Text(), remote.error().message);
+    fetched.prefixes.push_back(*std::move(remote));
+  }
+  return fetched;
 }
 
 RemoteSource WithProfile(const RemoteSource& source) {
@@ -227,8 +312,11 @@ RemoteSource WithProfile(const RemoteSource& source) {
   if (!source.is_region_known) options.region = profile["region"];
   if (!source.is_endpoint_known) options.endpoint = profile["endpoint_url"];
   auto remote = ParseRemoteSource(source.name, options);
-  if (remote) remote->secrets = source.secrets;
-  if (remote) return *std::move(remote);
+  if (remote) {
+    remote->secrets = source.secrets;
+    remote->prefixes = source.prefixes;
+    return *std::move(remote);
+  }
   RemoteSource wrong = source;
   wrong.problem = "the profile in ~/.aws/config: " + remote.error().message;
   return wrong;

@@ -1,35 +1,43 @@
 // RemoteSource: the address of objects in a bucket or on a web server, and how to request them.
 //
 //   s3://bucket/data/ocean.zarr   the keys that begin with data/ocean.zarr/
+//   gs://bucket/data/ocean.zarr   the keys that begin with data/ocean.zarr/, at Google
+//   az://account/container/x.zarr the objects below this address, at Azure
 //   https://host/ocean.zarr       the objects below this address
 //   https://host/all.zip          one object
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/icechunk/virtual_prefix.h"
+#include "zarrcore/net/secret_files.h"
 
 namespace zarrfs {
 
-/// Options for a store behind a network. Secrets are in files, which these name.
+/// Options of a store behind a network. The options contain no secrets, only the names of files
+/// with secrets.
 struct RemoteOptions {
-  std::string endpoint;         // of S3: "https://host:9000"; "": AWS, or as in the environment
-  std::string region;           // "": as in the environment, else us-east-1
-  std::string addressing;       // "path", "virtual"; "": whichever suits
-  std::string profile;          // of ~/.aws; "": as in the environment
-  std::string headers_file;     // lines "Name: value", sent with each request
-  std::string query_file;       // with a query to append to each address: a signature
-  std::string list_file;        // with all keys of a store that cannot be listed
-  bool anonymous = false;       // send unsigned requests
-  bool requester_pays = false;  // pay for requests
-  bool forbidden_is_absent = false;        // 403 means that the object does not exist
-  uint64_t timeout = 60;                   // seconds until a request finally fails
-  uint64_t list_max = 10'000;              // requests to list an array without list_file
-  uint64_t connections = 64;               // maximum number of concurrent requests
-  std::string disk_cache;                  // a folder that keeps what was fetched; "": none
-  uint64_t disk_cache_size = 10ULL << 30;  // maximum size in bytes
+  // The address of an S3 service: "https://host:9000"; "" for AWS, or as in the environment.
+  std::string endpoint;
+  std::string region;        // "" for the value in the environment, or us-east-1
+  std::string addressing;    // "path" or "virtual"; "" to choose automatically
+  std::string profile;       // a profile in ~/.aws; "" for the value in the environment
+  std::string headers_file;  // a file with lines "Name: value" to send with each request
+  std::string query_file;    // a file with a query to append to each address, such as a signature
+  std::string list_file;     // a file with all keys of a store that cannot be listed
+  bool anonymous = false;    // send unsigned requests
+  bool requester_pays = false;       // pay for requests to a requester-pays bucket
+  bool forbidden_is_absent = false;  // 403 means that the object does not exist
+  uint64_t timeout = 60;             // in seconds, until a request finally fails
+  uint64_t list_max = 10'000;  // the maximum number of requests to list an array without list_file
+  uint64_t connections = 64;   // maximum number of concurrent requests
+  std::string disk_cache;      // a folder that keeps fetched bytes; "" for none
+  uint64_t disk_cache_size = 10ULL << 30;  // the maximum size of the disk cache in bytes
 
   bool operator==(const RemoteOptions&) const = default;
 };
@@ -38,57 +46,71 @@ struct RemoteOptions {
 [[nodiscard]] bool SetRemoteOption(std::string_view name, std::string_view value,
                                    RemoteOptions& options);
 
-/// Sets options from a list as after -o: "endpoint=URL,region=REGION" (base/option_list.h). Unknown
-/// options are kInvalidArgument, or ignored if `may_have_others`.
+/// Sets options from a list in the syntax of -o: "endpoint=URL,region=REGION" (base/option_list.h).
+/// An unknown option is kInvalidArgument, or ignored if `may_have_others`.
 [[nodiscard]] Result<RemoteOptions> ParseRemoteOptions(std::string_view list, bool may_have_others);
 
-/// Whether a store of this name is accessed over a network: "s3://…", "http://…", "https://…".
+/// True if a store of this name is in a bucket, which can be listed: "s3://…", "gs://…".
+[[nodiscard]] bool IsBucket(std::string_view source);
+
+/// True if a store of this name is accessed over a network: in a bucket, "az://…", "http://…",
+/// "https://…".
 [[nodiscard]] bool IsRemote(std::string_view source);
 
-/// The contents of the files of headers= and query=.
-struct SecretTexts {
-  bool are_read = false;
-  std::string headers = {};
-  std::string query = {};
-};
+/// The domain of Amazon's services in this region.
+[[nodiscard]] std::string_view AmazonsDomain(std::string_view region);
 
 struct RemoteSource {
   bool is_s3 = false;
-  std::string name;                // as given, for messages; without a final slash
-  std::string url;                 // of the folder of all keys, or of one object; percent-encoded
-  std::string list_url;            // of the bucket (S3)
-  std::string prefix;              // of keys in the bucket; "" or ends in a slash (S3)
-  std::string region;              // (S3)
-  bool is_region_known = false;    // from an option or the environment; otherwise a guess
-  bool is_endpoint_known = false;  // likewise; otherwise Amazon's (S3)
+  std::string name;      // the address as given, for messages; without a final slash
+  std::string url;       // the percent-encoded address of the folder of all keys, or of one object
+  std::string list_url;  // the address of the bucket; only for S3
+  std::string prefix;    // the prefix of keys in the bucket; "" or ends in a slash; only for S3
+  std::string region;    // (S3)
+  // True if it comes from an option or the environment; otherwise it is a guess.
+  bool is_region_known = false;
+  bool is_endpoint_known = false;  // likewise; otherwise it is Amazon's; only for S3
   RemoteOptions options;
   SecretTexts secrets;
-  std::string problem;  // why nothing can be asked there; "": it can
+  std::string problem;  // why no request may be sent; "" if requests may be sent
+
+  /// True for a prefix of virtual=, which only references of a repository use. It is read without
+  /// credentials and ~/.netrc, and only at addresses that MayConnect() allows.
+  bool is_virtual = false;
+  /// The prefixes of virtual= that are not local. FetchRequest::store is an index + 1.
+  std::vector<RemoteSource> prefixes;
 };
 
-/// kInvalidArgument, with advice, if `source` is not the address of a store. Reads environment
-/// variables for values that `options` lack, but no files.
+/// Parses the address of a store. kInvalidArgument, with advice, if `source` is not one. Reads
+/// environment variables for values that `options` lack, but no files.
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options);
 
-/// Reads the files of headers= and query= into `source.secrets`, unless that has been done. They
-/// are read once for a mount: the user did not choose a file or symbolic link that gets the name
-/// later.
+/// The source of a fetcher: the objects of the store `source`, unless that is a local path, and
+/// those below each of `prefixes` that is not local. Of `options`, only `timeout` applies to
+/// prefixes; the environment determines the region and endpoint of a bucket. Fails like
+/// ParseRemoteSource().
+[[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
+                                                     const RemoteOptions& options,
+                                                     std::span<const VirtualPrefix> prefixes);
+
+/// Reads the files of headers= and query= into `source.secrets`, unless that has been done.
 void ReadSecrets(RemoteSource& source);
 
-/// Returns `source` with the region and endpoint of the profile in ~/.aws where they are unknown.
-/// Reads files with secrets: only for the fetching process.
+/// Returns `source` with its unknown region and endpoint replaced by those of the profile in
+/// ~/.aws. Reads files with secrets, so only the fetching process may call it.
 [[nodiscard]] RemoteSource WithProfile(const RemoteSource& source);
 
-/// `url` without its port if that is the scheme's default, as in the signed header "Host". `url`
-/// has a scheme.
+/// Returns `url`, which must have a scheme, without its port if that is the scheme's default. The
+/// signed header "Host" has this form.
 [[nodiscard]] std::string WithoutDefaultPort(std::string_view url);
 
 /// Encodes `text` for the path of an address: every character except letters, digits, "-._~" and,
 /// if `with_slashes`, "/" becomes %XX.
 [[nodiscard]] std::string PercentEncode(std::string_view text, bool with_slashes = false);
 
-/// The inverse. Invalid %XX stay; "+" becomes a blank, as in a query, or stays, as in a path.
+/// Decodes %XX; invalid sequences stay as they are. "+" becomes a space, as in a query, or stays,
+/// as in a path.
 [[nodiscard]] std::string PercentDecode(std::string_view text, bool plus_is_blank = true);
 
 }  // namespace zarrfs

@@ -12,19 +12,21 @@
 #include <vector>
 
 #include "zarrcore/base/at_once.h"
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/net/listing_page.h"
 
 namespace zarrfs {
 namespace {
 
-// S3's maximum.
+// The maximum number of keys per page in S3.
 constexpr uint32_t kKeysOfAPage = 1000;
-// Maximum number of consecutive pages without a name (of deleted objects), and of all pages.
+// Maximum number of consecutive pages without a name, which deleted objects cause, and maximum
+// number of all pages.
 constexpr int kMaxEmptyPages = 1000;
 constexpr int kMaxPages = 100'000;
 // Last-Modified has a resolution of seconds, and web servers derive strong ETags from it.
 constexpr int64_t kWebGranularityNs = 2'000'000'000;
-// The documents that make a folder a node: docs/ARCHITECTURE.md, "document".
+// The documents that make a folder a node.
 constexpr std::array<std::string_view, 3> kDocuments = {"zarr.json", ".zarray", ".zgroup"};
 
 // State shared by the store and its objects.
@@ -34,21 +36,24 @@ struct Remote {
 
   const std::shared_ptr<const Fetcher> fetcher;
   const RemoteStoreOptions options;
-  const std::string file;  // all that there is, at the address itself; "": a folder of objects
-  // Some servers, such as Azure's, ignore or refuse suffix ranges.
+  // The only object, at the address itself; "" if the address is a folder of objects.
+  const std::string file;
+  // False once the server has ignored or refused a suffix range, as Azure's servers do.
   mutable std::atomic<bool> knows_suffixes = true;
 
   [[nodiscard]] ObjectInfo InfoOf(const Version& version) const {
     return {.version = version, .mode = 0444, .uid = options.uid, .gid = options.gid};
   }
 
-  // One request. Fails if the object has no version for later requests.
+  // Sends one request. Unless the store never changes, fails if the response has neither an ETag
+  // nor Last-Modified, because later requests could not notice another version.
   [[nodiscard]] Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,
                                     std::span<std::byte> out) const {
     if (!file.empty() && key != file) return Fail(ErrorCode::kNotFound, "{}: no such object", key);
     auto fetched = fetcher->Get(file.empty() ? key : "", range, only, out);
     if (!fetched && only == nullptr && fetched.error().code == ErrorCode::kStale) {
-      return Fail(ErrorCode::kIo, "{}", fetched.error().message);  // no version was requested
+      // No version was requested, so this is not kStale.
+      return Fail(ErrorCode::kIo, "{}", fetched.error().message);
     }
     if (!fetched) return fetched;
     const Version& version = fetched->version;
@@ -81,7 +86,7 @@ class RemoteObject final : public Object {
       const auto piece = out.first(std::min(out.size(), kMaxFetchBytes));
       auto fetched = remote_->Get(key_, ByteRange::At(offset, piece.size()), &info_.version, piece);
       if (!fetched && fetched.error().code == ErrorCode::kNotFound) {
-        return Fail(ErrorCode::kStale, "{}: it is gone", key_);
+        return Fail(ErrorCode::kStale, "{}: it no longer exists", key_);
       }
       if (!fetched) return Fail(fetched);
       if (fetched->length != piece.size() || fetched->offset != offset) {
@@ -105,7 +110,7 @@ class BucketFolder final : public FolderStream {
   BucketFolder(std::shared_ptr<const Remote> remote, std::string folder)
       : remote_(std::move(remote)), folder_(std::move(folder)) {}
 
-  // kNotFound if the folder contains no key.
+  // Reads the first page. kNotFound if the folder contains no key.
   Result<void> Begin() {
     if (auto read = ReadPage(); !read) return read;
     if (!has_any_ && is_last_) return Fail(ErrorCode::kNotFound, "{}: no such folder", folder_);
@@ -134,6 +139,7 @@ class BucketFolder final : public FolderStream {
       return Fail(ErrorCode::kTooLarge, "{}: the listing of this folder has more than {} pages",
                   folder_, kMaxPages);
     }
+    const int64_t asked_ns = SteadyNowNs();
     const auto xml = remote_->fetcher->ListPage(folder_, continuation_, kKeysOfAPage);
     if (!xml) return Fail(xml);
     auto page = ParseListingPage(*xml, folder_);
@@ -142,6 +148,14 @@ class BucketFolder final : public FolderStream {
     if (!page->continuation.empty() && !continuations_.insert(hash).second) {
       return Fail(ErrorCode::kDamaged,
                   "{}: the listing of this folder repeats a continuation token", folder_);
+    }
+    for (size_t i = 0; i < page->entries.size(); ++i) {
+      if (!page->versions[i]) continue;
+      ListEntry& entry = page->entries[i];
+      entry.listed = std::make_shared<const ListedObject>(
+          ListedObject{std::make_shared<RemoteObject>(remote_, JoinKey(folder_, entry.name),
+                                                      remote_->InfoOf(*page->versions[i])),
+                       asked_ns});
     }
     names_.assign(std::make_move_iterator(page->entries.begin()),
                   std::make_move_iterator(page->entries.end()));
@@ -182,10 +196,11 @@ class RemoteStore final : public Store {
   std::string name() const override { return remote_->options.name; }
 
  private:
-  // As Read(); `asks_first`: requests the version before the range, which then is not a suffix.
+  // Reads a range, like Read(). `asks_first`: first requests the version, and then the range, but
+  // not as a suffix.
   [[nodiscard]] Result<ReadAnswer> ReadRange(std::string_view key, ByteRange range,
                                              std::span<std::byte> out, bool asks_first) const;
-  // Whether the folder exists, that is, contains something.
+  // The attributes of a folder. A folder exists if it contains something.
   [[nodiscard]] Result<ObjectInfo> StatFolder(std::string_view key) const;
   [[nodiscard]] Result<void> CheckKey(std::string_view key) const {
     if (IsValidKey(key)) return {};
@@ -230,7 +245,7 @@ Result<ReadAnswer> RemoteStore::Read(std::string_view key, ByteRange range,
   if (auto checked = CheckKey(key); !checked) return Fail(checked);
   if (key.empty()) return Fail(ErrorCode::kNotFound, "{}: no object", name());
   range.length = std::min<uint64_t>(range.length, out.size());
-  // An empty range, or a suffix longer than one request: get the version first.
+  // For an empty range, or a suffix that is longer than one request, requests the version first.
   const bool asks_first =
       range.length == 0 ||
       (range.from_end && (range.length > kMaxFetchBytes || !remote_->knows_suffixes));
@@ -304,7 +319,7 @@ std::shared_ptr<Store> MakeRemoteStore(std::shared_ptr<const Fetcher> fetcher,
 
 Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& options,
                               const std::function<bool()>& at_once) {
-  // A web server has no folders: ask for one document after the other.
+  // A web server has no folders, so each document is requested in turn.
   const bool is_asked_for_documents = !options.is_listed && options.some_key.empty();
   Result<void> found;
   bool is_enough = false;
@@ -324,8 +339,8 @@ Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& opti
   if (found || found.error().code != ErrorCode::kNotFound) return found;
   if (!options.some_key.empty()) {
     return Fail(ErrorCode::kNotFound,
-                "{}: {}, a key in list=FILE, is not there: is the address spelled right?",
-                options.name, options.some_key);
+                "{}: {}, a key in list=FILE, does not exist: is the address correct?", options.name,
+                options.some_key);
   }
   return Fail(ErrorCode::kNotFound, "{}: {}", options.name,
               options.is_listed
@@ -334,7 +349,7 @@ Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& opti
 }
 
 Result<std::shared_ptr<Store>> OpenRemoteStore(std::shared_ptr<const Fetcher> fetcher,
-                                               RemoteStoreOptions options) {
+                                               const RemoteStoreOptions& options) {
   auto store = MakeRemoteStore(std::move(fetcher), options);
   if (auto checked = CheckRemoteStore(*store, options, [] { return false; }); !checked) {
     return Fail(checked);

@@ -5,18 +5,18 @@
 namespace zarrfs {
 namespace {
 
-// Refusal rates up to 1 in 8 are ignored.
+// Refusal rates of up to 1 in 8 are ignored.
 constexpr size_t kTolerated = 8;
-// Even a server that refuses everything for a moment can handle some requests: the limit is divided
-// by at most this.
+// The maximum divisor of the limit in one step. Even a server that refuses everything for a moment
+// can handle some requests.
 constexpr size_t kMaxCut = 4;
-// After this many rounds without a refusal the limit grows by 1 in kTolerated.
+// After this many rounds without a refusal, the limit grows by one in kTolerated.
 constexpr size_t kGoodRounds = 4;
 
 }  // namespace
 
 void RequestLimit::Count(bool is_refused, Time begun, Time ended) {
-  // Requests sent under another limit do not count.
+  // Results of requests sent under an earlier limit do not change the current limit.
   if (begun < changed_) return;
   ++(is_refused ? refused_ : answered_);
   const size_t all = answered_ + refused_;

@@ -1,5 +1,6 @@
 // RequestLimit: the number of concurrent requests to a server. A server signals overload by
-// refusing some (503, 429); the share of refusals shows how many it can handle. Not thread-safe.
+// refusing some requests (503, 429); the share of refusals shows how many it can handle. Not
+// thread-safe.
 #pragma once
 
 #include <chrono>
@@ -11,20 +12,21 @@ class RequestLimit {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// `most`: the maximum, and the initial limit.
+  /// `most`: the maximum, which is also the initial limit.
   explicit RequestLimit(size_t most) : most_(most), limit_(most) {}
 
   [[nodiscard]] size_t now() const { return limit_; }
-  /// A request that was sent at `begun` was answered or refused at `ended`.
+  /// Counts a request that was sent at `begun`, and answered or refused at `ended`.
   void Count(bool is_refused, Time begun, Time ended);
 
  private:
   const size_t most_;
   size_t limit_;
-  // Counted since the last review of the limit, for requests sent after its last change.
+  // Counts of requests that were sent after the last change of the limit, since its last review.
   size_t answered_ = 0;
   size_t refused_ = 0;
-  size_t good_rounds_ = 0;  // each of as many requests as the limit, without a refusal
+  // Consecutive rounds without a refusal; a round has as many requests as the limit.
+  size_t good_rounds_ = 0;
   Time changed_ = {};
 };
 

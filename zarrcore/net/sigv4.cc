@@ -12,7 +12,7 @@
 namespace zarrfs {
 namespace {
 
-// SHA-256 of no bytes.
+// The SHA-256 of an empty body.
 constexpr std::string_view kEmptyDigest =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";

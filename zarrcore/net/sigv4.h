@@ -12,7 +12,7 @@ namespace zarrfs {
 struct AwsKey {
   std::string id;
   std::string secret;
-  std::string token;  // of a session; else ""
+  std::string token;  // the session token; "" if there is none
 };
 
 /// The signed parts of a request. The body is empty.
@@ -20,25 +20,27 @@ struct SignedRequest {
   std::string method = "GET";
   std::string host;  // with the port, unless it is the scheme's default
   std::string path;  // percent-encoded, as sent
-  std::map<std::string, std::string> query = {};    // names and values, not encoded
-  std::map<std::string, std::string> headers = {};  // further ones to sign, names in lower case
+  std::map<std::string, std::string> query = {};  // names and values, not encoded
+  // Further headers to sign, with names in lower case.
+  std::map<std::string, std::string> headers = {};
 };
 
-/// Place and time: a signature is valid for some minutes. `time` is "20130524T000000Z".
+/// The place and time of a signature, which is valid for some minutes. `time` has the form
+/// "20130524T000000Z".
 struct SigningScope {
   std::string region;
   std::string service = "s3";
   std::string time;
 };
 
-/// The query as it must be sent for the signature to match: encoded, sorted by name.
+/// The query as it must be sent for the signature to match: encoded, and sorted by name.
 [[nodiscard]] std::string CanonicalQuery(const std::map<std::string, std::string>& query);
 
-/// Headers to send, "Name: value", excluding those of `request`.
+/// The headers to send, as "Name: value", excluding those of `request`.
 [[nodiscard]] std::vector<std::string> Sign(const SignedRequest& request, const AwsKey& key,
                                             const SigningScope& scope);
 
-/// The signature alone, over exactly "host" and the headers of `request`.
+/// Only the signature, computed over exactly "host" and the headers of `request`.
 [[nodiscard]] std::string SignatureOf(const SignedRequest& request, std::string_view secret,
                                       const SigningScope& scope, std::string_view body_digest);
 

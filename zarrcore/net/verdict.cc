@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "zarrcore/base/printable.h"
+#include "zarrcore/net/guarded_address.h"
 
 namespace zarrfs {
 namespace {
 
 using Kind = Verdict::Kind;
 
-// Last-Modified has a resolution of seconds, and web servers derive ETags from it: an object that
+// Last-Modified has a resolution of seconds, and web servers derive ETags from it. An object that
 // was modified when it was sent may change again within the same second.
 constexpr int64_t kModifiedGranularityNs = 2'000'000'000;
 
@@ -21,7 +22,7 @@ Verdict Say(Kind kind, ErrorCode code, fmt::format_string<Args...> format, Args&
   return {kind, {code, fmt::format(format, std::forward<Args>(args)...)}, false};
 }
 
-// The text after `tag` in XML, up to the next tag; "" if there is none.
+// The content of the first element `tag` in XML, up to the next tag; "" if there is none.
 std::string TextOf(std::string_view tag, std::string_view xml) {
   const size_t begin = xml.find(tag);
   if (begin == xml.npos) return "";
@@ -34,9 +35,15 @@ std::string HostOf(std::string_view url) {
   return std::string(url.substr(host, url.find('/', host) - host));
 }
 
-// No response, or an incomplete one.
+// The verdict if there is no response, or an incomplete one.
 Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_view url) {
   const std::string host = HostOf(url);
+  if (!reply.refused.empty()) {
+    return Say(Kind::kError, ErrorCode::kPermissionDenied,
+               "{}: {} leads to the address {}; virtual chunks are read there only if virtual= "
+               "has the address itself as its host",
+               what, host, reply.refused);
+  }
   switch (reply.code) {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
@@ -72,7 +79,7 @@ Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_
 
 Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::string_view what,
                    std::string_view url) {
-  // A server that sends the whole object does not support ranges, and one that answers a suffix
+  // A server that sends the whole object does not support ranges. A server that answers a suffix
   // range with another range may not support suffixes. Any other range, and contradictory headers,
   // are errors that may be transient.
   if (reply.is_contradictory || (reply.is_other_range && !reply.of_suffix)) {
@@ -85,12 +92,12 @@ Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::stri
   if (!reply.is_whole) return JudgeFailure(reply, what, url);
   if (reply.is_encoded && !source.is_s3) {
     return Say(Kind::kError, ErrorCode::kUnsupported,
-               "{}: {} sends it compressed, though it was asked not to", what, HostOf(url));
+               "{}: {} sends it compressed, although that was not requested", what, HostOf(url));
   }
   return {};
 }
 
-// Where the path begins in an address.
+// The position of the path in an address.
 size_t PathOf(std::string_view url) {
   return std::min(url.find('/', url.find("://") + 3), url.size());
 }
@@ -100,27 +107,19 @@ bool IsSameOrigin(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// The name or number of the host in an address.
-std::string_view NameOfHost(std::string_view url) {
-  const size_t begin = url.find("://") + 3;
-  const std::string_view host = url.substr(begin, PathOf(url) - begin);
-  const size_t port = host.rfind(':');
-  return port != host.npos && host.find(']', port) == host.npos ? host.substr(0, port) : host;
-}
-
-// A server behind a TLS proxy knows neither its public scheme nor its public port, and redirects to
-// its own.
+// True if the server seems to be behind a TLS proxy. Such a server knows neither its public scheme
+// nor its public port, so it redirects to its internal ones.
 bool IsBehindProxy(std::string_view there, std::string_view url) {
   return url.starts_with("https://") && there.starts_with("http://") &&
-         IsSameOrigin(NameOfHost(there), NameOfHost(url));
+         IsSameOrigin(HostIn(there), HostIn(url));
 }
 
-// Whether the redirect only adds a slash, on the same server: the key names a folder of a web
+// True if the redirect only adds a slash, on the same server, so the key names a folder of a web
 // server. A redirect to another server proves nothing.
 bool AddsSlash(std::string_view location, std::string_view url) {
   const size_t path = PathOf(url);
   std::string there(location.substr(0, location.find('?')));
-  if (there.starts_with("//")) return false;  // names another host
+  if (there.starts_with("//")) return false;  // the address names another host
   if (!there.starts_with('/')) {
     if (there.find("://") == there.npos) return false;
     there = WithoutDefaultPort(there);
@@ -133,16 +132,26 @@ bool AddsSlash(std::string_view location, std::string_view url) {
          PercentDecode(with_slash, /*plus_is_blank=*/false);
 }
 
+// The option that sets the region of a bucket, without its value.
+std::string_view RegionOption(const RemoteSource& source) {
+  return source.is_virtual ? "AWS_REGION=" : "region=";
+}
+
 Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std::string_view what,
                          std::string_view url) {
+  if (source.is_virtual && reply.bucket_region.empty()) {
+    return Say(Kind::kError, ErrorCode::kIo,
+               "{}: {} redirects to '{}', which is never followed for virtual chunks", what,
+               HostOf(url), AsciiExcerpt(reply.location.substr(0, reply.location.find('?'))));
+  }
   if (!reply.bucket_region.empty() && reply.bucket_region != source.region) {
-    return Say(Kind::kError, ErrorCode::kIo, "{}: the bucket is in another region: use region={}",
-               what, AsciiExcerpt(reply.bucket_region));
+    return Say(Kind::kError, ErrorCode::kIo, "{}: the bucket is in another region: use {}{}", what,
+               RegionOption(source), AsciiExcerpt(reply.bucket_region));
   }
   if (!source.is_s3 && AddsSlash(reply.location, url)) {
     return Say(Kind::kError, ErrorCode::kNotFound, "{}: no such object", what);
   }
-  // The part after a '?' may be a signature.
+  // The part after a '?' may be a signature, so it is not shown.
   return Say(Kind::kError, ErrorCode::kIo,
              "{}: {} redirects to '{}' (not followed): mount that address if you trust it", what,
              HostOf(url), AsciiExcerpt(reply.location.substr(0, reply.location.find('?'))));
@@ -151,20 +160,23 @@ Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std
 // S3 errors about the request, not the object.
 Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const RemoteSource& source,
                     std::string_view what, std::string_view url) {
-  constexpr std::array<std::string_view, 4> kExpired = {"ExpiredToken", "TokenRefreshRequired",
-                                                        "InvalidToken", "ExpiredTokenException"};
+  // MinIO sends the last of these codes.
+  constexpr std::array<std::string_view, 5> kExpired = {"ExpiredToken", "TokenRefreshRequired",
+                                                        "InvalidToken", "ExpiredTokenException",
+                                                        "InvalidTokenId"};
   if (std::ranges::find(kExpired, code) != kExpired.end()) {
     return Say(Kind::kOtherKey, ErrorCode::kPermissionDenied,
                "{}: {} does not accept the session token ({}): get new credentials", what,
                HostOf(url), code);
   }
   if (code == "RequestTimeTooSkewed") {
-    return Say(Kind::kOtherTime, ErrorCode::kPermissionDenied,
-               "{}: the clock of this machine is wrong, and signatures with its time are refused: "
-               "set it (timedatectl)",
-               what);
+    return Say(
+        Kind::kOtherTime, ErrorCode::kPermissionDenied,
+        "{}: this machine's clock is wrong, so the server refuses its signatures: set the clock "
+        "(timedatectl)",
+        what);
   }
-  // The latter from versitygw.
+  // versitygw sends XAdminUserNotFound.
   if (code == "InvalidAccessKeyId" || code == "XAdminUserNotFound") {
     return Say(Kind::kOtherKey, ErrorCode::kPermissionDenied,
                "{}: {} does not know the access key: are the credentials those of this service?",
@@ -182,8 +194,8 @@ Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const Remot
     std::string hint = AsciiExcerpt(reply.bucket_region);
     if (hint.empty()) hint = AsciiExcerpt(TextOf("<Region>", reply.text));
     if (hint.empty()) hint = "REGION";
-    return Say(Kind::kError, ErrorCode::kIo,
-               "{}: the bucket is not in the region {}: use region={}", what, source.region, hint);
+    return Say(Kind::kError, ErrorCode::kIo, "{}: the bucket is not in the region {}: use {}{}",
+               what, source.region, RegionOption(source), hint);
   }
   if (code == "RequestTimeout" || code == "SlowDown" || code == "InternalError") {
     return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} answers {}", what, HostOf(url), code);
@@ -198,7 +210,9 @@ Verdict JudgeForbidden(const std::string& code, const RemoteSource& source, std:
     return Say(Kind::kError, ErrorCode::kNotFound, "{}: no such object (absent=403)", what);
   }
   std::string hint;
-  if (source.is_s3 && is_about_object) {
+  if (source.is_virtual) {
+    hint = "; virtual chunks are read without credentials";
+  } else if (source.is_s3 && is_about_object) {
     if (source.options.anonymous) hint = "; is the bucket public? anonymous signs nothing";
     hint +=
         "; without the permission to list the bucket, objects that do not exist are refused, "
@@ -251,15 +265,17 @@ Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_vi
   }
   if (status == 403) return JudgeForbidden(code, source, what, url);
   if (status == 401) {
-    return Say(Kind::kError, ErrorCode::kPermissionDenied,
-               "{}: {} requires a login: use ~/.netrc, or headers=FILE with a token", what,
-               HostOf(url));
+    return Say(Kind::kError, ErrorCode::kPermissionDenied, "{}: {} requires a login{}", what,
+               HostOf(url),
+               source.is_virtual ? "; virtual chunks are read without credentials"
+                                 : ": use ~/.netrc, or headers=FILE with a token");
   }
-  // Some web servers answer a suffix range with it.
+  // Servers that do not support suffix ranges answer 501; web servers also answer 400, and Azurite
+  // 500.
   const bool is_unsupported =
-      reply.of_suffix && (status == 501 || (status == 400 && !source.is_s3));
+      reply.of_suffix && (status == 501 || (!source.is_s3 && (status == 400 || status == 500)));
   Verdict verdict =
-      Say(MayPass(status) ? Kind::kAgain : Kind::kError,
+      Say(MayPass(status) && !is_unsupported ? Kind::kAgain : Kind::kError,
           is_unsupported ? ErrorCode::kUnsupported : ErrorCode::kIo, "{}: {} answers {}{}", what,
           HostOf(url), status, code.empty() ? "" : fmt::format(" ({})", AsciiExcerpt(code)));
   verdict.slow_down = status == 503 || status == 429;

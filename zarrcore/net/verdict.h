@@ -1,4 +1,5 @@
-// What a server's response means: bytes, no such object, a permanent error, or "ask again".
+// Verdict: the meaning of a server's response: bytes, no such object, a permanent error, or "try
+// again".
 #pragma once
 
 #include <optional>
@@ -13,10 +14,10 @@ namespace zarrfs {
 
 struct Verdict {
   enum class Kind {
-    kBytes,      // the requested bytes
-    kError,      // permanent
-    kAgain,      // transient; the error to report in the end
-    kNoRange,    // the object is empty, or ends before the range: ask for its version
+    kBytes,      // the requested bytes were received
+    kError,      // a permanent error
+    kAgain,      // a transient error; it is reported if no attempt succeeds
+    kNoRange,    // the object is empty or ends before the range, so its version must be requested
     kOtherKey,   // the key has expired
     kOtherTime,  // the clock of this machine is wrong
   };
@@ -25,16 +26,16 @@ struct Verdict {
   bool slow_down = false;  // the server asks for fewer requests
 };
 
-/// `what`: the key, for messages. `url`: the requested address.
+/// Judges a response. `what`: the key, for messages. `url`: the requested address.
 [[nodiscard]] Verdict Judge(const HttpReply& reply, const RemoteSource& source,
                             std::string_view what, std::string_view url);
 
-/// The version of the bytes in `reply`; nullopt if a later version may look the same, so that the
+/// The version of the bytes in `reply`. nullopt if a later version may be indistinguishable, so the
 /// bytes must not be cached.
 [[nodiscard]] std::optional<Version> LastingVersion(const HttpReply& reply,
                                                     const RemoteSource& source);
 
-/// The code in the XML of an S3 error: "NoSuchKey"; "" if there is none.
+/// The code in the XML of an S3 error, such as "NoSuchKey"; "" if there is none.
 [[nodiscard]] std::string S3ErrorCode(std::string_view text);
 
 }  // namespace zarrfs

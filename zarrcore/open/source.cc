@@ -9,8 +9,12 @@
 #include <functional>
 #include <utility>
 
+#include "zarrcore/icechunk/all_commits.h"
 #include "zarrcore/icechunk/icechunk_store.h"
+#include "zarrcore/kerchunk/kerchunk_store.h"
+#include "zarrcore/kerchunk/reference_set.h"
 #include "zarrcore/net/fetch_client.h"
+#include "zarrcore/open/recent_answers.h"
 #include "zarrcore/open/unlisted_store.h"
 #include "zarrcore/store/forwarding_store.h"
 #include "zarrcore/zip/zip_store.h"
@@ -18,11 +22,11 @@
 namespace zarrfs {
 namespace {
 
-// How much longer than the fetcher its client waits: another fetcher may have to be started.
+// How much longer the client waits than the fetcher, which may first have to be restarted.
 constexpr auto kFetcherStart = std::chrono::seconds(10);
 
-// A local folder of which a layer reads one file. The file may be a symbolic link, and so lead out
-// of a sandbox when it is changed, as the root of a LocalStore may.
+// A local folder from which a layer reads one file. The file may be a symbolic link. If the link is
+// changed, it may lead out of the sandbox, like the root of a LocalStore.
 class FolderOfFile final : public ForwardingStore {
  public:
   FolderOfFile(std::shared_ptr<const Store> store, std::function<void()> on_out_of_reach)
@@ -41,7 +45,7 @@ class FolderOfFile final : public ForwardingStore {
   const std::function<void()> on_out_of_reach_;
 };
 
-// "a//b/./" as "a/b".
+// Normalises a path: "a//b/./" becomes "a/b".
 std::string Normal(std::string_view path) {
   std::string key;
   while (!path.empty()) {
@@ -58,7 +62,7 @@ std::string_view WithoutSlashes(std::string_view text) {
   return text;
 }
 
-// The first name in a path that is a zip file's, and whose file exists.
+// Finds the first component of a path that is the name of an existing zip file.
 std::optional<Location> FindLocalZip(const std::string& path, const Descriptor& folder) {
   for (size_t begin = 0; begin < path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
@@ -79,8 +83,45 @@ std::optional<Location> FindLocalZip(const std::string& path, const Descriptor& 
   return std::nullopt;
 }
 
-// A folder that is an Icechunk repository: its `repo` has the mark of Icechunk's files, or, in
-// version 1, the branch main has a pointer.
+// Finds a kerchunk reference set: a file whose name ends in .json.
+std::optional<Location> FindReferenceSet(const Source& source, const Descriptor& folder) {
+  const std::string& text = source.text();
+  const size_t slash = text.rfind('/');
+  const std::string name = text.substr(slash == text.npos ? 0 : slash + 1);
+  if (!IsReferenceSetName(name)) return std::nullopt;
+  if (source.needs_fetcher()) {
+    if (slash <= text.find("://") + 2) return std::nullopt;  // the host or the bucket
+    return Location{.folder = text.substr(0, slash), .file = name};
+  }
+  struct stat status = {};
+  const bool is_file = (folder ? fstatat(folder.get(), name.c_str(), &status, 0)
+                               : stat(text.c_str(), &status)) == 0 &&
+                       S_ISREG(status.st_mode);
+  if (!is_file) return std::nullopt;
+  std::string above = slash == text.npos ? "." : std::string(WithoutSlashes(text.substr(0, slash)));
+  if (above.empty()) above = "/";
+  return Location{.folder = std::move(above), .file = name};
+}
+
+// Finds a kerchunk reference set in Parquet: a folder with consolidated metadata that end with the
+// number of references in each file.
+std::optional<Location> FindParquetSet(const Source& source, const Descriptor& folder) {
+  if (source.needs_fetcher()) return std::nullopt;
+  const std::string path = folder ? ".zmetadata" : source.text() + "/.zmetadata";
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const Descriptor file(openat(folder ? folder.get() : AT_FDCWD, path.c_str(), kFlags));
+  struct stat status = {};
+  if (!file || fstat(file.get(), &status) != 0) return std::nullopt;
+  std::array<char, 64> end{};
+  const auto begin = std::max<off_t>(0, status.st_size - static_cast<off_t>(end.size()));
+  const ssize_t length = pread(file.get(), end.data(), end.size(), begin);
+  const std::string_view text(end.data(), length > 0 ? static_cast<size_t>(length) : 0);
+  if (text.find("\"record_size\"") == text.npos) return std::nullopt;
+  return Location{.folder = source.text()};
+}
+
+// Finds an Icechunk repository in a local folder. In a repository, the file `repo` begins with
+// Icechunk's magic bytes, or, in version 1, the branch main has a ref.
 std::optional<Location> FindLocalIcechunk(const std::string& path, const Descriptor& folder) {
   const Descriptor opened(folder ? fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)
                                  : open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -97,41 +138,48 @@ std::optional<Location> FindLocalIcechunk(const std::string& path, const Descrip
   return Location{.folder = path};
 }
 
-Error HasNoCommits(std::string_view name, std::string_view at) {
+Error HasNoCommits(std::string_view name, const SourceCommit& commit) {
   return {ErrorCode::kInvalidArgument,
-          fmt::format("{}: not an Icechunk repository, so it has no commit for at={}", name, at)};
+          fmt::format("{}: not an Icechunk repository, so it has no commit for at={}", name,
+                      commit.is_all ? std::string(kAllOfIcechunk) : commit.at.Text())};
 }
 
-// The Icechunk repository that a store of any kind may hold.
+// The Icechunk repository in a store of any kind, if the store contains one.
 class RepositoryIn {
  public:
   RepositoryIn(std::shared_ptr<Store> store, const SourceCommit& commit)
       : store_(std::move(store)), commit_(commit) {}
 
-  // Whether there is one: asks the store.
+  // Reads from the store whether it contains a repository.
   bool Look() {
     pointer_ = LookForIcechunk(*store_, commit_.at);
     return pointer_ && *pointer_;
   }
-  // Where there is no store either: what is wrong with the repository, if anything is.
+  // The error for a store without nodes: the problem of the repository, if it has one, otherwise
+  // `error`.
   [[nodiscard]] Error WhyNothing(const Error& error) const {
     return error.code == ErrorCode::kNotFound && !pointer_ ? pointer_.error() : error;
   }
-  // After Look(): the store made from it, or the one that may hold it.
+  // Opens the repository, or returns the store itself if it contains none. Call after Look().
   Result<std::shared_ptr<Store>> Open() {
     if (pointer_ && *pointer_) {
-      return OpenIcechunkStore(store_, commit_.at, **std::move(pointer_), commit_.max_age,
-                               commit_.period);
+      const auto container = WithNewAnswers(store_);
+      if (commit_.is_all) {
+        return OpenAllOfIcechunk(container, commit_.period, commit_.virtual_chunks);
+      }
+      return OpenIcechunkStore(container, commit_.at, **std::move(pointer_), commit_.max_age,
+                               commit_.period, commit_.virtual_chunks);
     }
     if (!pointer_ && (commit_.is_given || !HasNode())) return Fail(pointer_);
     if (commit_.is_given) {
-      return tl::unexpected(HasNoCommits(store_->name(), commit_.at.Text()));
+      return tl::unexpected(HasNoCommits(store_->name(), commit_));
     }
     return store_;
   }
 
  private:
-  // (Some servers refuse what does not exist.)
+  // Some servers return an error for a missing object, so only a document proves that a store is
+  // not a repository.
   [[nodiscard]] bool HasNode() const {
     constexpr std::array<std::string_view, 3> kDocuments = {"zarr.json", ".zgroup", ".zarray"};
     return std::ranges::any_of(
@@ -143,7 +191,8 @@ class RepositoryIn {
   Result<std::optional<IcechunkPointer>> pointer_;
 };
 
-// The first name below the host, or bucket, that is a zip file's.
+// Finds the first component of an address, after the host or bucket, that is the name of a zip
+// file.
 std::optional<Location> FindRemoteZip(std::string_view address, PlaceKind place) {
   for (size_t slash = address.find('/', address.find("://") + 3); slash < address.size();) {
     const size_t end = std::min(address.find('/', slash + 1), address.size());
@@ -151,7 +200,7 @@ std::optional<Location> FindRemoteZip(std::string_view address, PlaceKind place)
     if (IsZipName(name)) {
       std::string_view below = WithoutSlashes(address.substr(end));
       while (below.starts_with('/')) below.remove_prefix(1);
-      // (The name of a member has no %XX of its address.)
+      // An address is percent-encoded; names of members in the zip file are not.
       return Location{.folder = std::string(address.substr(0, slash)),
                       .file = std::string(name),
                       .inside = place == PlaceKind::kBucket
@@ -170,23 +219,44 @@ constexpr LayerKind kLayers[] = {
            return source.needs_fetcher() ? FindRemoteZip(source.text(), source.place())
                                          : FindLocalZip(source.text(), folder);
          },
-     .open = [](std::shared_ptr<Store> place, const Location& location,
+     .open = [](const std::shared_ptr<Store>& place, const Location& location,
                 const SourceCommit& commit) -> Result<std::shared_ptr<Store>> {
-       auto zip = OpenZipStore(std::move(place), location.file, location.inside, commit.max_age);
+       auto zip = OpenZipStore(place, location.file, location.inside, commit.max_age);
        if (!zip) return zip;
        RepositoryIn repository(*std::move(zip), commit);
        (void)repository.Look();
        return repository.Open();
      }},
+    {.name = "kerchunk",
+     .find = FindReferenceSet,
+     .open = [](const std::shared_ptr<Store>& place, const Location& location,
+                const SourceCommit& commit) -> Result<std::shared_ptr<Store>> {
+       if (commit.is_given) {
+         return tl::unexpected(HasNoCommits(location.path(), commit));
+       }
+       return OpenKerchunkStore(place, location.file, commit.virtual_chunks, commit.max_age);
+     }},
+    {.name = "kerchunk in Parquet",
+     .find = FindParquetSet,
+     .open = [](const std::shared_ptr<Store>& place, const Location& /*location*/,
+                const SourceCommit& /*commit*/) -> Result<std::shared_ptr<Store>> {
+       return Fail(ErrorCode::kUnsupported, "{}: a kerchunk set in Parquet; convert it first: {}",
+                   place->name(), kExpandReferenceSet);
+     }},
     {.name = "icechunk",
      .find = [](const Source& source, const Descriptor& folder) -> std::optional<Location> {
-       if (source.needs_fetcher()) return std::nullopt;  // (its store is asked)
+       // The store is examined after it was opened.
+       if (source.needs_fetcher()) return std::nullopt;
        return FindLocalIcechunk(source.text(), folder);
      },
      .open =
-         [](std::shared_ptr<Store> place, const Location& /*location*/,
+         [](const std::shared_ptr<Store>& place, const Location& /*location*/,
             const SourceCommit& commit) {
-           return OpenIcechunkStore(std::move(place), commit.at, commit.max_age, commit.period);
+           if (commit.is_all) {
+             return OpenAllOfIcechunk(place, commit.period, commit.virtual_chunks);
+           }
+           return OpenIcechunkStore(place, commit.at, commit.max_age, commit.period,
+                                    commit.virtual_chunks);
          }},
 };
 
@@ -205,34 +275,57 @@ Result<std::shared_ptr<Store>> OpenFolder(const Location& location, LocalStoreOp
 }
 
 Result<std::shared_ptr<Store>> OpenFetched(const Location& location, PlaceKind place,
-                                           SourceAccess access, const SourceCommit& commit) {
+                                           SourceAccess access, const FetchClient& client,
+                                           const SourceCommit& commit) {
   RemoteStoreOptions shown = std::move(access.shown);
   shown.name = location.folder;
-  shown.is_listed = place == PlaceKind::kBucket;
+  shown.is_listed = place == PlaceKind::kBucket && access.remote.list_file.empty();
   UnlistedStoreOptions unlisted{.keys = std::nullopt, .max_probes = access.remote.list_max};
-  if (!shown.is_listed && !access.remote.list_file.empty()) {
+  if (!access.remote.list_file.empty()) {
     auto keys = access.key_list != nullptr ? ReadKeyList(access.remote.list_file, *access.key_list)
                                            : ReadKeyList(access.remote.list_file);
     if (!keys) return Fail(keys);
     unlisted.keys = *std::move(keys);
     shown.some_key = unlisted.keys->front();
   }
-  auto fetcher = OpenFetchClient(std::move(access.fetch_socket), *access.fetch_memory,
-                                 std::chrono::seconds(access.remote.timeout) + kFetcherStart);
-  if (!fetcher) return Fail(fetcher);
-  if (!location.file.empty()) {
-    return MakeRemoteFile(*std::move(fetcher), std::move(shown), location.file);
+  const auto fetcher = client.FetcherOf(0);
+  if (!location.file.empty()) return MakeRemoteFile(fetcher, std::move(shown), location.file);
+  const auto open = [&]() -> Result<std::shared_ptr<Store>> {
+    auto store = RememberAnswers(MakeRemoteStore(fetcher, shown), shown.is_listed);
+    if (!shown.is_listed) store = ListUnlisted(std::move(store), unlisted);
+    RepositoryIn repository(store, commit);
+    const auto checked = CheckRemoteStore(*store, shown, [&] { return repository.Look(); });
+    if (!checked) return tl::unexpected(repository.WhyNothing(checked.error()));
+    return repository.Open();
+  };
+  auto store = open();
+  if (store || !shown.is_listed || store.error().code != ErrorCode::kPermissionDenied) return store;
+  // A bucket whose objects may be read but not listed is treated like a web server.
+  shown.is_listed = false;
+  auto without_listings = open();
+  return without_listings ? std::move(without_listings) : std::move(store);
+}
+
+// `client`: null if all of access.virtual_prefixes are local.
+std::shared_ptr<const IcechunkVirtualChunks> OpenVirtualChunks(const SourceAccess& access,
+                                                               const FetchClient* client) {
+  if (access.virtual_prefixes.empty()) return nullptr;
+  std::vector<std::shared_ptr<const Store>> networked;
+  for (const VirtualPrefix& prefix : access.virtual_prefixes) {
+    if (prefix.is_local()) continue;
+    RemoteStoreOptions shown = access.shown;
+    shown.name = prefix.Text();
+    shown.is_listed = prefix.scheme == VirtualScheme::kS3;
+    const auto number = static_cast<uint32_t>(networked.size() + 1);
+    networked.push_back(MakeRemoteStore(client->FetcherOf(number), std::move(shown)));
   }
-  auto store = MakeRemoteStore(*std::move(fetcher), shown);
-  if (!shown.is_listed) store = ListUnlisted(std::move(store), std::move(unlisted));
-  RepositoryIn repository(store, commit);
-  const auto checked = CheckRemoteStore(*store, shown, [&] { return repository.Look(); });
-  if (!checked) return tl::unexpected(repository.WhyNothing(checked.error()));
-  return repository.Open();
+  return std::make_shared<IcechunkVirtualChunks>(
+      access.virtual_prefixes, access.local, networked,
+      access.shown.never_changes ? kAnyAge : access.max_age);
 }
 
 PlaceKind PlaceOf(std::string_view text) {
-  if (text.starts_with("s3://")) return PlaceKind::kBucket;
+  if (IsBucket(text)) return PlaceKind::kBucket;
   return IsRemote(text) ? PlaceKind::kWebServer : PlaceKind::kFolder;
 }
 
@@ -241,6 +334,14 @@ PlaceKind PlaceOf(std::string_view text) {
 std::string Location::path() const {
   if (file.empty()) return folder;
   return folder.ends_with('/') ? folder + file : folder + "/" + file;
+}
+
+std::string NameOfStore(std::string_view source) {
+  std::string_view name = NameOf(WithoutSlashes(source));
+  for (const std::string_view end : {".zip", ".ozx", ".json", ".zarr", ".icechunk"}) {
+    if (name.size() > end.size() && name.ends_with(end)) name.remove_suffix(end.size());
+  }
+  return std::string(name);
 }
 
 Source::Source(std::string_view text) : text_(text), place_(PlaceOf(text)) {}
@@ -259,28 +360,55 @@ Result<RemoteSource> Source::Remote(const RemoteOptions& options) const {
   return ParseRemoteSource(Locate().path(), options);
 }
 
+Result<std::optional<RemoteSource>> Source::Fetched(const RemoteOptions& options,
+                                                    std::span<const VirtualPrefix> prefixes) const {
+  if (!NeedsFetcher(*this, prefixes)) return std::nullopt;
+  auto fetched = ParseRemoteSource(Locate().path(), options, prefixes);
+  if (!fetched) return Fail(fetched);
+  return *std::move(fetched);
+}
+
+bool NeedsFetcher(const Source& source, std::span<const VirtualPrefix> prefixes) {
+  return source.needs_fetcher() || !std::ranges::all_of(prefixes, &VirtualPrefix::is_local);
+}
+
 Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess access) {
   const Location location = source.Locate(access.folder);
   SourceCommit commit{.is_given = !access.at.empty(), .period = access.period};
   if (commit.is_given) {
-    auto at = ParseIcechunkAt(access.at);
+    commit.is_all = access.at == kAllOfIcechunk;
+    auto at = commit.is_all ? IcechunkAt() : ParseIcechunkAt(access.at);
     if (!at) return Fail(at);
     commit.at = *std::move(at);
     if (!source.needs_fetcher() && location.layer == nullptr) {
-      return tl::unexpected(HasNoCommits(source.text(), access.at));
+      return tl::unexpected(HasNoCommits(source.text(), commit));
     }
   }
-  // (A local file can be asked about with each answer.)
+  std::shared_ptr<const FetchClient> client;
+  if (NeedsFetcher(source, access.virtual_prefixes)) {
+    auto opened = OpenFetchClient(std::move(access.fetch_socket), *access.fetch_memory,
+                                  std::chrono::seconds(access.remote.timeout) + kFetcherStart);
+    if (!opened) return Fail(opened);
+    client = *std::move(opened);
+  }
+  commit.virtual_chunks = OpenVirtualChunks(access, client.get());
+  // Local files are checked for each answer; servers are asked less often.
   if (source.needs_fetcher()) {
     commit.max_age = access.shown.never_changes ? kAnyAge : access.max_age;
-    // What a tag or snapshot leads to never changes, and needs no versions.
+    // The objects of a tag or snapshot never change, so they need no versions.
     access.shown.never_changes |= commit.is_given && !commit.at.moves();
   }
   auto place = source.needs_fetcher()
-                   ? OpenFetched(location, source.place(), std::move(access), commit)
+                   ? OpenFetched(location, source.place(), std::move(access), *client, commit)
                    : OpenFolder(location, std::move(access.local), std::move(access.folder));
   if (!place || location.layer == nullptr) return place;
-  return location.layer->open(*std::move(place), location, commit);
+  return location.layer->open(*place, location, commit);
+}
+
+Result<VirtualFolders> VirtualFoldersOf(const Store& store) {
+  auto folders = KerchunkVirtualFoldersOf(store);
+  return folders && folders->prefixes.empty() && folders->is_all ? IcechunkVirtualFoldersOf(store)
+                                                                 : folders;
 }
 
 }  // namespace zarrfs

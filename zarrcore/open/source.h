@@ -1,26 +1,27 @@
-// Source: the store that somebody names, parsed once, and the only way to open it, for zarrfs and
-// zarrctl.
+// Source: a store named by the user, parsed once. zarrfs and zarrctl open stores only this way.
 //
 //   /data/ocean.zarr                  a folder
-//   /data/all.zip/ocean.zarr          a folder in a zip file (.zip, or .ozx, as OME-Zarr has it)
+//   /data/all.zip/ocean.zarr          a folder in a zip file (.zip, or OME-Zarr's .ozx)
 //   s3://bucket/data/ocean.zarr       the keys of a bucket that begin with data/ocean.zarr/
 //   https://host/ocean.zarr           the objects of a web server below this address
 //   https://host/all.zip/ocean.zarr   a folder in a zip file on a web server
-//   /data/ocean.icechunk              a commit of an Icechunk repository: SourceAccess::at; in
-//                                     a bucket, on a web server or in a zip file likewise
+//   /data/ocean.icechunk              a commit of an Icechunk repository (SourceAccess::at), which
+//                                     may also be in a bucket, on a web server or in a zip file
+//   /data/ocean.json                  a kerchunk reference set, which may also be in a bucket or on
+//                                     a web server
 //
 // A source is a *place* and at most one *layer* over it:
 //
-//   place   where stored objects are: PlaceKind. It decides how objects are read: in a folder,
-//           under rules of a sandbox; or over a fetcher, which alone has the network.
-//   layer   makes the store from that of the place: LayerKind. It never asks which kind of place
-//           that is.
+//   place   where the stored objects are (PlaceKind). It decides how they are read: from a folder
+//           in a sandbox, or through a fetcher, the only process with network access.
+//   layer   makes the store from the store of the place (LayerKind). It does not depend on the kind
+//           of place.
 //
-// Whether a folder is an Icechunk repository is seen by looking: at a local folder before it is
-// opened, at any other place, and in a zip file, when the store has been made.
+// A folder is recognized as an Icechunk repository by its contents. Local folders are examined
+// before they are opened; all other places, and zip files, after the store has been made.
 //
-// A new kind of layer is a row of kLayers in source.cc and a function in a room of its own, as
-// OpenZipStore(), that makes a Store from a Store. A new kind of place is a PlaceKind, and a
+// To add a kind of layer, add a row to kLayers in source.cc and, in its own folder, a function that
+// makes a Store from a Store, like OpenZipStore(). To add a kind of place, add a PlaceKind and a
 // function in source.cc that opens it.
 #pragma once
 
@@ -28,11 +29,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/icechunk/repository.h"
+#include "zarrcore/icechunk/virtual_chunks.h"
+#include "zarrcore/icechunk/virtual_folders.h"
+#include "zarrcore/icechunk/virtual_prefix.h"
 #include "zarrcore/local/local_store.h"
 #include "zarrcore/net/remote_source.h"
 #include "zarrcore/net/remote_store.h"
@@ -43,21 +49,22 @@
 namespace zarrfs {
 
 enum class PlaceKind : uint8_t {
-  kFolder,     // local
-  kBucket,     // can be listed
-  kWebServer,  // cannot
+  kFolder,     // a local folder
+  kBucket,     // a bucket, which can list its objects
+  kWebServer,  // a web server, which cannot list its objects
 };
 
 struct LayerKind;
 
-/// A source, taken apart.
+/// The parts of a source.
 struct Location {
-  std::string folder;                // of the stored objects: a path, or an address
-  std::string file = {};             // the one object in it that the layer reads; "": any object
-  const LayerKind* layer = nullptr;  // null: the objects are the store
-  std::string inside = {};           // for a zip file: the folder in it; "": its root
+  std::string folder;                // the folder of the objects: a path or an address
+  std::string file = {};             // the only object that the layer reads; "" if it may read any
+  const LayerKind* layer = nullptr;  // null if the source has no layer
+  std::string inside = {};           // for a zip file, the folder in it; "" for its root
 
-  /// The file, or the folder. What the sandbox lets a worker read, and the fetcher ask for.
+  /// The path of the file or the folder. A sandboxed worker may read only this path, and a fetcher
+  /// fetches only from this address.
   [[nodiscard]] std::string path() const;
 };
 
@@ -66,24 +73,28 @@ class Source {
   Source() = default;
   explicit Source(std::string_view text);
 
-  /// As it was written, for messages.
+  /// The source as the user wrote it, for messages.
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] bool empty() const { return text_.empty(); }
   [[nodiscard]] PlaceKind place() const { return place_; }
-  /// Whether a process of its own fetches the objects, over a network.
+  /// True if a fetch process reads the objects over a network.
   [[nodiscard]] bool needs_fetcher() const { return place_ != PlaceKind::kFolder; }
-  /// Whether it is written as an address, of a scheme that may be unknown.
+  /// True if the source is written as an address, even one with an unknown scheme.
   [[nodiscard]] bool is_address() const { return text_.find("://") != std::string::npos; }
-  /// Whether it names the same store in every working folder.
+  /// True if the source means the same store in every working directory.
   [[nodiscard]] bool is_absolute() const { return needs_fetcher() || text_.starts_with('/'); }
 
-  /// Finds the layer. Looks at local files that may be those of a layer; where nothing is, or
-  /// something that is no store, is a folder. `folder`: Location::folder, opened before; then the
-  /// path is not looked up.
+  /// Finds the layer. Examines local files that may belong to a layer. A path that does not exist
+  /// or is not a store counts as a folder. `folder`: Location::folder, if it was opened earlier;
+  /// the path is then not looked up again.
   [[nodiscard]] Location Locate(const Descriptor& folder = {}) const;
 
-  /// What a fetcher asks for: see ParseRemoteSource(), which fails for a folder.
+  /// The address for a fetcher; see ParseRemoteSource(), which fails for a folder.
   [[nodiscard]] Result<RemoteSource> Remote(const RemoteOptions& options) const;
+  /// The source of the fetcher for this place, if virtual chunks may be read below `prefixes`; see
+  /// ParseRemoteSource(). nullopt if no fetcher is needed.
+  [[nodiscard]] Result<std::optional<RemoteSource>> Fetched(
+      const RemoteOptions& options, std::span<const VirtualPrefix> prefixes) const;
 
   bool operator==(const Source&) const = default;
 
@@ -92,58 +103,81 @@ class Source {
   PlaceKind place_ = PlaceKind::kFolder;
 };
 
-/// How long ago a server may have been asked whether the one object of a layer has changed.
+/// The last component of a source as users name stores: without .zip, .ozx, .json, .zarr and
+/// .icechunk. "" if there is none.
+[[nodiscard]] std::string NameOfStore(std::string_view source);
+
+/// Maximum age of a server's answer on whether the single object of a layer has changed.
 inline constexpr Age kZipAge = std::chrono::milliseconds(500);
 
-/// The same of a branch that is followed (Store::StartWatching).
+/// How often a followed branch is read if it cannot be watched; see Store::StartWatching().
 inline constexpr Age kFollowPeriod = std::chrono::seconds(10);
 
-/// How a process reaches a store. Each kind of place has its part; the other is not looked at.
+/// How a process reaches a store. A place uses only its own members.
 struct SourceAccess {
-  // Folders. Links and modes (LocalStoreOptions) are those of stored objects, not of the one file
-  // of a layer: whoever names that may mean a symbolic link, and names that file alone.
+  // For folders. The policies for links and modes in LocalStoreOptions apply to stored objects.
+  // They do not apply to the single file of a layer, which users may specify by a symbolic link.
   LocalStoreOptions local = {};
-  Descriptor folder = {};  // as in Source::Locate()
+  Descriptor folder = {};  // see Source::Locate()
 
-  // Places with a fetcher.
-  RemoteOptions remote = {};             // list_file is read
-  const Descriptor* key_list = nullptr;  // list_file, if it is open; during the call
+  // For places with a fetcher, and for virtual_prefixes that are not local.
+  RemoteOptions remote = {};  // OpenSource() reads its list_file
+  // list_file, if it is already open; used only during the call.
+  const Descriptor* key_list = nullptr;
   Descriptor fetch_socket = {};
-  const Descriptor* fetch_memory = nullptr;  // of the same FetchChannel; during the call
-  RemoteStoreOptions shown = {};             // name and is_listed are set by OpenSource()
+  // The memory of the FetchChannel; used only during the call.
+  const Descriptor* fetch_memory = nullptr;
+  RemoteStoreOptions shown = {};  // OpenSource() sets its members name and is_listed
   Age max_age = kZipAge;
-  /// How often a branch of an Icechunk repository is looked at where it cannot be watched.
+  /// How often a branch of an Icechunk repository is read if it cannot be watched.
   Age period = kFollowPeriod;
 
-  /// The commit of an Icechunk repository, as ParseIcechunkAt() takes it; "": the branch main.
+  /// The commit of an Icechunk repository in the form that ParseIcechunkAt() parses, or
+  /// kAllOfIcechunk. "" for the branch main.
   std::string at = {};
+
+  /// Where virtual chunks of an Icechunk repository and references of a kerchunk set may be read:
+  /// local folders, with the `local` options except links, and objects that the fetcher, which has
+  /// the same prefixes, fetches.
+  std::vector<VirtualPrefix> virtual_prefixes = {};
 };
 
-/// Which commit is asked for, of a repository that may be there.
+/// The commit to open if the place holds an Icechunk repository.
 struct SourceCommit {
   IcechunkAt at = {};
-  bool is_given = false;  // else what is no repository is a store
-  Age max_age{0};         // how old what the place says of the layer's own objects may be
-  Age period{};           // SourceAccess::period
+  bool is_all = false;    // open all commits instead of `at`
+  bool is_given = false;  // if false, a place without a repository is opened as a plain store
+  Age max_age{0};         // the maximum age of the place's answers about the layer's own objects
+  Age period{};           // see SourceAccess::period
+  std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = {};
 };
 
-/// Opens the store. kInvalidArgument for a commit of what has none. Otherwise fails like
-/// OpenLocalStore() or OpenRemoteStore(), and like what opens the layer. With a fetcher, starts a
-/// thread.
+/// True if `source` needs a fetch process when virtual chunks may be read below `prefixes`.
+[[nodiscard]] bool NeedsFetcher(const Source& source, std::span<const VirtualPrefix> prefixes);
+
+/// Opens the store. kInvalidArgument if a commit is given for a store without commits. Otherwise,
+/// fails like OpenLocalStore(), OpenRemoteStore() and the function that opens the layer. With a
+/// fetcher, starts a thread.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenSource(const Source& source,
                                                         SourceAccess access = {});
+
+/// The folders with the virtual chunks of an Icechunk repository or the objects of a kerchunk set;
+/// none for any other store. Fails if manifests cannot be read.
+[[nodiscard]] Result<VirtualFolders> VirtualFoldersOf(const Store& store);
 
 /// A kind of layer.
 struct LayerKind {
   std::string_view name;
 
-  /// Takes the source apart, except Location::layer; nullopt if it names no such layer. Servers are
-  /// not asked; local files may be looked at. `folder`: as in Source::Locate().
+  /// Finds the parts of the source except Location::layer; nullopt if the source has no layer of
+  /// this kind. May examine local files, but makes no requests to servers. `folder`: see
+  /// Source::Locate().
   std::optional<Location> (*find)(const Source& source, const Descriptor& folder);
 
-  /// Makes the store from that of the place, which shows `location.file` alone if that is set.
-  Result<std::shared_ptr<Store>> (*open)(std::shared_ptr<Store> place, const Location& location,
-                                         const SourceCommit& commit);
+  /// Makes the store from the store of the place. If `location.file` is not "", that store contains
+  /// only this file.
+  Result<std::shared_ptr<Store>> (*open)(const std::shared_ptr<Store>& place,
+                                         const Location& location, const SourceCommit& commit);
 };
 
 }  // namespace zarrfs

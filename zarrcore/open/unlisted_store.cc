@@ -10,7 +10,6 @@
 #include <functional>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <set>
 #include <span>
 #include <sstream>
@@ -19,29 +18,40 @@
 #include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/array/layout.h"
 #include "zarrcore/array/object_naming.h"
+#include "zarrcore/base/answer_age.h"
 #include "zarrcore/base/at_once.h"
 #include "zarrcore/base/clocks.h"
+#include "zarrcore/base/mutex.h"
+#include "zarrcore/metadata/consolidated_member.h"
 #include "zarrcore/metadata/json.h"
 #include "zarrcore/metadata/metadata.h"
 #include "zarrcore/metadata/ome_paths.h"
 #include "zarrcore/metadata/v2_metadata.h"
+#include "zarrcore/open/large_document.h"
 #include "zarrcore/store/forwarding_store.h"
+#include "zarrcore/store/validity.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr size_t kMaxListFile = 256u << 20;
-// Folder after folder of an array is listed: the answers for one serve the others.
+// How long answers about the objects of an array are kept, in nanoseconds. Listings of other
+// folders of the array, which often follow, use the same answers.
 constexpr int64_t kProbesHoldNs = 1'000'000'000;
-// What a group of OME-Zarr says holds for longer than that a group says nothing.
+// How long the metadata of OME-Zarr groups are kept, in nanoseconds. This is longer than for
+// chunks.
 constexpr int64_t kSaidHoldsNs = 10'000'000'000;
-constexpr size_t kMaxSaid = 4096;    // groups whose answers are kept
-constexpr size_t kMaxSeries = 4096;  // images of a collection that says no names
-constexpr int kGroupsAbove = 2;      // that may name a folder: a plate its rows
-// What the root's consolidated metadata say is kept under this path, which no node has.
+// The maximum age of a remembered document from which these answers are made.
+constexpr Age kMaxAgeOfSaid = std::chrono::seconds(5);
+constexpr size_t kMaxSaid = 4096;  // the maximum number of groups whose answers are kept
+// The maximum number of images in a collection whose metadata name none.
+constexpr size_t kMaxSeries = 4096;
+// Metadata of groups up to this many levels above a folder may name it.
+constexpr int kGroupsAbove = 2;
+// The path under which the root's consolidated metadata are kept. No node has this path.
 constexpr const char* kOfRoot = "//";
 
-// The names directly below `folder` among sorted keys; nullopt if there is no key below it.
+// The names directly below `folder` in a sorted list of keys; nullopt if no key is below it.
 std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_view folder) {
   const std::string prefix = folder.empty() ? "" : std::string(folder) + '/';
   std::vector<ListEntry> names;
@@ -53,7 +63,7 @@ std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_v
     if (slash == rest.npos) {
       ++key;
     } else {
-      // Past everything in that folder: '0' comes after '/'.
+      // Skips the other keys of this folder. In ASCII, '0' follows '/'.
       key = std::lower_bound(key, keys.end(), prefix + names.back().name + '0');
     }
   }
@@ -61,18 +71,23 @@ std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_v
   return names;
 }
 
-// Whether it is no name of a document, which are asked for most.
+// True if the key may be a folder. False for names of documents, which are the most frequent keys.
 bool MayBeFolder(std::string_view key) {
   const std::string_view name = NameOf(key);
   return !name.starts_with('.') && name != "zarr.json";
 }
 
-// The document of this name, or null if there is none, or it is none of JSON.
+// True if a folder with this name, in the folder of an array, contains chunks.
+bool MayBeOfChunks(std::string_view name) {
+  return name == "c" || name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Reads and parses a JSON document. Null if it does not exist or is invalid.
 Result<Json> ReadJson(const Store& store, const std::string& key) {
-  const auto text = ReadWhole(store, key, kMaxMetadataBytes);
+  const auto text = ReadWithoutNodes(store, key);
   if (!text && text.error().code == ErrorCode::kNotFound) return Json();
   if (!text) return Fail(text);
-  auto json = ParseJson(text->bytes, key);
+  auto json = ParseJson(*text, key);
   return json ? *std::move(json) : Json();
 }
 
@@ -101,61 +116,73 @@ class UnlistedStore final : public ForwardingStore {
   Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override;
 
  private:
-  // An array that holds a folder.
+  // The path and metadata of an array.
   struct Array {
     std::string path;
     ArrayMetadata metadata;
+    bool is_v2 = false;  // stored as Zarr v2
   };
   using KnownKeys = Result<std::shared_ptr<const KeyList>>;
   using Ask = std::function<KnownKeys()>;
   struct Probed {
-    int64_t at_ns = 0;
+    int64_t at_ns = 0;  // when the oldest answer was requested
     KnownKeys keys;
+  };
+  // The document with the root's consolidated metadata, and the keys in them.
+  struct RootKeys {
+    std::string document;
+    Version version;
+    std::shared_ptr<const KeyList> keys;  // null if it has no consolidated metadata
   };
 
   [[nodiscard]] tl::unexpected<Error> CannotList(std::string_view folder) const;
-  // Documents that consolidated metadata say there are; null if there are none of these.
+  // The documents that consolidated metadata name; null if the store has no consolidated metadata.
   [[nodiscard]] Result<std::shared_ptr<const KeyList>> Consolidated() const;
-  // Keys of documents in the group `path`, and of those of the nodes that its OME-Zarr names; null
-  // if it names none.
+  // True if the keys were taken from the current document of the root.
+  [[nodiscard]] Result<bool> IsCurrent(const RootKeys& known) const;
+  // The documents of the group at `path` and of the nodes that its OME-Zarr metadata name; null if
+  // the metadata name no node.
   [[nodiscard]] KnownKeys AskGroup(const std::string& path) const;
   struct GroupText {
-    std::string_view document;  // that makes it a group
+    std::string_view document;  // the document that makes it a group
     Json attributes;
   };
-  // No attributes if there is no such group.
+  // Reads the document of a group. The attributes are null if the group does not exist.
   [[nodiscard]] Result<GroupText> ReadGroup(const std::string& path) const;
-  // The images of a collection of bioformats2raw, whose groups have such a document.
+  // The images of a bioformats2raw collection. `document`: the name of the document of each image's
+  // group.
   [[nodiscard]] Result<std::vector<std::string>> SeriesOf(const std::string& path,
                                                           std::string_view document) const;
-  // The answer of `ask` about `path`, which is kept for some seconds.
+  // The keys for `path`: the result of a recent call of `ask`, or else of a new call.
   [[nodiscard]] KnownKeys Kept(const std::string& path, const Ask& ask) const;
-  // Those in or below a folder, as the root's consolidated metadata or OME-Zarr have them.
+  // The names in a folder, from the root's consolidated metadata or from OME-Zarr metadata; nullopt
+  // if they name none.
   [[nodiscard]] Result<std::optional<std::vector<ListEntry>>> KnownIn(
       std::string_view folder) const;
-  // nullopt if the folder lies in none.
+  // The array to which the folder belongs; nullopt if it belongs to none.
   [[nodiscard]] Result<std::optional<Array>> FindArray(std::string_view folder) const;
-  [[nodiscard]] Result<std::optional<ArrayMetadata>> ReadArray(const std::string& path) const;
-  // The objects of an array, and its documents.
+  [[nodiscard]] Result<std::optional<Array>> ReadArray(const std::string& path) const;
+  // The existing objects and documents of an array. They are requested at most once per second.
   [[nodiscard]] Result<std::shared_ptr<const KeyList>> Probe(const Array& array,
                                                              std::string_view folder) const;
-  // The keys of an array that exist: its documents, and objects of its grid.
+  // Requests each document of an array and each object of its grid, and returns those that exist.
   [[nodiscard]] Result<KeyList> ExistingOf(const Array& array, const ChunkGrid& grid) const;
-  // Those of `keys` that exist.
+  // Returns the keys that exist.
   [[nodiscard]] Result<KeyList> Existing(std::span<const std::string> keys) const;
   [[nodiscard]] Result<bool> Exists(const std::string& key) const;
 
   const UnlistedStoreOptions options_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, Probed> probed_;  // by path of the array
-  mutable std::mutex said_mutex_;
-  mutable std::map<std::string, Probed> said_;  // by path of the group
+  mutable Mutex mutex_;
+  mutable std::map<std::string, Probed> probed_ GUARDED_BY(mutex_);  // by path of the array
+  mutable Mutex said_mutex_;
+  mutable std::map<std::string, Probed> said_ GUARDED_BY(said_mutex_);  // by path of the group
+  mutable std::shared_ptr<const RootKeys> root_keys_ GUARDED_BY(said_mutex_);
 };
 
 tl::unexpected<Error> UnlistedStore::CannotList(std::string_view folder) const {
   return Fail(ErrorCode::kUnsupported,
-              "{}: a web server does not list its folders: consolidated metadata would name the "
-              "nodes; list=FILE names a file of all keys",
+              "{}: a web server does not list its folders; add consolidated metadata to the "
+              "store, or list all keys in a file and use list=FILE",
               folder.empty() ? name() : folder);
 }
 
@@ -184,32 +211,49 @@ Result<ObjectInfo> UnlistedStore::Stat(std::string_view key) const {
   return folder;
 }
 
-Result<std::shared_ptr<const KeyList>> UnlistedStore::Consolidated() const {
-  std::set<std::string> keys;
-  const auto v3 = ReadWhole(*this, "zarr.json", kMaxMetadataBytes);
-  if (!v3 && v3.error().code != ErrorCode::kNotFound) return Fail(v3);
-  if (v3) {
-    const auto json = ParseJson(v3->bytes, "zarr.json");
-    if (!json) return Fail(json);
-    const auto consolidated = json->find("consolidated_metadata");
-    if (consolidated == json->end() || !consolidated->is_object()) return nullptr;
-    const auto nodes = consolidated->find("metadata");
-    if (nodes == consolidated->end() || !nodes->is_object()) return nullptr;
-    keys.insert("zarr.json");
-    for (const auto& [path, node] : nodes->items()) keys.insert(JoinKey(path, "zarr.json"));
-  } else {
-    const auto v2 = ReadWhole(*this, ".zmetadata", kMaxMetadataBytes);
-    if (!v2 && v2.error().code == ErrorCode::kNotFound) return nullptr;
-    if (!v2) return Fail(v2);
-    const auto json = ParseJson(v2->bytes, ".zmetadata");
-    if (!json) return Fail(json);
-    const auto documents = json->find("metadata");
-    if (documents == json->end() || !documents->is_object()) return nullptr;
-    keys.insert(".zmetadata");
-    for (const auto& [key, document] : documents->items()) keys.insert(key);
+Result<bool> UnlistedStore::IsCurrent(const RootKeys& known) const {
+  for (const std::string_view name : {"zarr.json", ".zmetadata"}) {
+    const auto info = ForwardingStore::Stat(name);
+    if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
+    if (name == known.document) return info && info->version == known.version;
+    if (info) return false;
   }
-  std::erase_if(keys, [](const std::string& key) { return !IsValidKey(key); });
-  return std::make_shared<const KeyList>(keys.begin(), keys.end());
+  return false;
+}
+
+Result<std::shared_ptr<const KeyList>> UnlistedStore::Consolidated() const {
+  std::shared_ptr<const RootKeys> known;
+  {
+    const MutexLock lock(said_mutex_);
+    known = root_keys_;
+  }
+  if (known != nullptr) {
+    const auto is_current = IsCurrent(*known);
+    if (!is_current) return Fail(is_current);
+    if (*is_current) return known->keys;
+  }
+  std::set<std::string> keys;
+  bool is_v2 = false;
+  auto document = ReadLarge(*this, "zarr.json");
+  if (!document && document.error().code == ErrorCode::kNotFound) {
+    is_v2 = true;
+    document = ReadLarge(*this, ".zmetadata");
+  }
+  if (!document && document.error().code == ErrorCode::kNotFound) return nullptr;
+  if (!document) return Fail(document);
+  const std::string name = is_v2 ? ".zmetadata" : "zarr.json";
+  const auto names = ConsolidatedNames(document->text, name);
+  if (!names) return Fail(names);
+  auto found = std::make_shared<RootKeys>(RootKeys{name, document->info.version, nullptr});
+  if (*names) {
+    keys.insert(name);
+    for (const std::string& each : **names) keys.insert(is_v2 ? each : JoinKey(each, name));
+    std::erase_if(keys, [](const std::string& key) { return !IsValidKey(key); });
+    found->keys = std::make_shared<const KeyList>(keys.begin(), keys.end());
+  }
+  const MutexLock lock(said_mutex_);
+  root_keys_ = IsRacy(*this, document->info) ? nullptr : found;
+  return found->keys;
 }
 
 Result<UnlistedStore::GroupText> UnlistedStore::ReadGroup(const std::string& path) const {
@@ -238,6 +282,7 @@ Result<std::vector<std::string>> UnlistedStore::SeriesOf(const std::string& path
 }
 
 UnlistedStore::KnownKeys UnlistedStore::AskGroup(const std::string& path) const {
+  const AcceptedAnswers accepted(kMaxAgeOfSaid, {});
   const auto group = ReadGroup(path);
   if (!group) return Fail(group);
   auto paths = OmePaths(group->attributes, {.below_ome = true, .name = NameOf(path)});
@@ -247,7 +292,8 @@ UnlistedStore::KnownKeys UnlistedStore::AskGroup(const std::string& path) const 
     if (!series) return Fail(series);
     std::ranges::move(*series, std::back_inserter(paths));
   }
-  // (Whether a node of v2 is a group or an array, its documents tell.)
+  // Lists each node with the group's document. A v2 node may be an array, which is found out when
+  // the node is read.
   std::set<std::string> keys = {JoinKey(path, group->document)};
   for (const std::string& below : paths) {
     keys.insert(JoinKey(JoinKey(path, below), group->document));
@@ -261,17 +307,23 @@ UnlistedStore::KnownKeys UnlistedStore::Kept(const std::string& path, const Ask&
     return now_ns - said.at_ns >= (is_empty ? kProbesHoldNs : kSaidHoldsNs);
   };
   {
-    const std::lock_guard lock(said_mutex_);
+    const MutexLock lock(said_mutex_);
     const auto known = said_.find(path);
     if (known != said_.end() && !is_old(known->second)) return known->second.keys;
   }
+  const OldestAnswer oldest;
+  const int64_t asked_ns = SteadyNowNs();
   KnownKeys keys = ask();
   if (!keys && keys.error().code == ErrorCode::kWouldBlock) return keys;
-  const std::lock_guard lock(said_mutex_);
+  const MutexLock lock(said_mutex_);
   if (said_.size() >= kMaxSaid) {
     std::erase_if(said_, [&](const auto& said) { return is_old(said.second); });
   }
-  if (said_.size() < kMaxSaid) said_.insert_or_assign(path, Probed{SteadyNowNs(), keys});
+  // Metadata that name no keys are read again soon. The root's document is not parsed again for
+  // that.
+  const bool is_empty = path != kOfRoot && (!keys || *keys == nullptr);
+  const int64_t at_ns = is_empty ? asked_ns : OldestAnswer::Or(asked_ns);
+  if (said_.size() < kMaxSaid) said_.insert_or_assign(path, Probed{at_ns, keys});
   return keys;
 }
 
@@ -301,12 +353,15 @@ Result<std::optional<std::vector<ListEntry>>> UnlistedStore::KnownIn(
   return names;
 }
 
-Result<std::optional<ArrayMetadata>> UnlistedStore::ReadArray(const std::string& path) const {
-  const auto zarr_json = ReadWhole(*this, JoinKey(path, "zarr.json"), kMaxMetadataBytes);
+Result<std::optional<UnlistedStore::Array>> UnlistedStore::ReadArray(
+    const std::string& path) const {
+  const auto zarr_json = ReadWithoutNodes(*this, JoinKey(path, "zarr.json"));
   if (zarr_json) {
-    auto node = ParseZarrJson(zarr_json->bytes, JoinKey(path, "zarr.json"));
+    auto node = ParseZarrJson(*zarr_json, JoinKey(path, "zarr.json"));
     if (!node) return Fail(node);
-    if (auto* const array = std::get_if<ArrayMetadata>(&*node)) return std::move(*array);
+    if (auto* const array = std::get_if<ArrayMetadata>(&*node)) {
+      return Array{path, std::move(*array)};
+    }
     return std::nullopt;
   }
   if (zarr_json.error().code != ErrorCode::kNotFound) return Fail(zarr_json);
@@ -320,22 +375,30 @@ Result<std::optional<ArrayMetadata>> UnlistedStore::ReadArray(const std::string&
   if (array->rank() > 1 && zarray->bytes.find("\"dimension_separator\"") == std::string::npos) {
     array->key_encoding.is_undecided = true;
   }
-  return *std::move(array);
+  return Array{path, *std::move(array), true};
 }
 
 Result<std::optional<UnlistedStore::Array>> UnlistedStore::FindArray(
     std::string_view folder) const {
+  // Folders of chunks have no documents. For a folder that may be one, the folders above it are
+  // therefore asked first, because their documents are probably known. No node in an array's folder
+  // has such a name.
+  std::vector<std::string> paths;
   for (std::string path(folder);; path = std::string(FolderOf(path))) {
-    auto array = ReadArray(path);
-    if (!array) return Fail(array);
-    if (*array) return Array{path, **std::move(array)};
+    paths.push_back(path);
+    if (!path.empty() && MayBeOfChunks(NameOf(path))) continue;
+    for (; !paths.empty(); paths.pop_back()) {
+      auto array = ReadArray(paths.back());
+      if (!array) return Fail(array);
+      if (*array) return array;
+    }
     if (path.empty()) return std::nullopt;
   }
 }
 
 Result<KeyList> UnlistedStore::Existing(std::span<const std::string> keys) const {
   std::vector<char> exists(keys.size());
-  std::mutex mutex;
+  Mutex mutex;
   std::optional<Error> failure;
   std::atomic<bool> has_failed = false;
   AtOnce(keys.size(), options_.probes_at_once, [&](size_t at) {
@@ -346,7 +409,7 @@ Result<KeyList> UnlistedStore::Existing(std::span<const std::string> keys) const
       return;
     }
     has_failed = true;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     failure = found.error();
   });
   if (failure) return tl::unexpected(*std::move(failure));
@@ -364,7 +427,8 @@ Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ChunkGrid& g
     grid.Coordinates(chunk, at);
     return JoinKey(array.path, form.Path({at.data(), grid.rank()}));
   };
-  // The first chunk mostly tells which separator keys have, where .zarray does not.
+  // If .zarray does not state the separator, the first chunk usually shows which separator the keys
+  // have.
   for (const ChunkNaming& form : naming.candidates()) {
     if (grid.size() == 0 || naming.is_decided()) break;
     const auto is_first = Exists(key_of(form, 0));
@@ -372,8 +436,10 @@ Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ChunkGrid& g
     if (*is_first) naming.Decide(form);
   }
   std::vector<std::string> keys;
-  for (const std::string_view document : {"zarr.json", ".zarray", ".zattrs"}) {
-    keys.push_back(JoinKey(array.path, document));
+  if (array.is_v2) {
+    keys = {JoinKey(array.path, ".zarray"), JoinKey(array.path, ".zattrs")};
+  } else {
+    keys = {JoinKey(array.path, "zarr.json")};
   }
   KeyList all;
   for (const ChunkNaming& form : naming.candidates()) {
@@ -388,8 +454,9 @@ Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ChunkGrid& g
 
 Result<std::shared_ptr<const KeyList>> UnlistedStore::Probe(const Array& array,
                                                             std::string_view folder) const {
-  // One array at a time: many who list the same one ask once, and wait for one failure.
-  const std::lock_guard lock(mutex_);
+  // Requests the objects of one array at a time. Concurrent listings of the same array share the
+  // result or its failure.
+  const MutexLock lock(mutex_);
   const auto known = probed_.find(array.path);
   if (known != probed_.end() && SteadyNowNs() - known->second.at_ns < kProbesHoldNs) {
     return known->second.keys;
@@ -398,16 +465,17 @@ Result<std::shared_ptr<const KeyList>> UnlistedStore::Probe(const Array& array,
   if (!layout) return Fail(layout);
   const ChunkGrid& grid = layout->outer_grid;
   if (grid.size() > options_.max_probes) {
-    return Fail(ErrorCode::kUnsupported,
-                "{}: a web server does not list its folders, and {} objects are too many to ask "
-                "for each (list_max={}): list=FILE names a file of all keys",
-                folder, grid.size(), options_.max_probes);
+    return Fail(
+        ErrorCode::kUnsupported,
+        "{}: a web server does not list its folders, and {} objects are too many to request "
+        "each (list_max={}); list all keys in a file and use list=FILE",
+        folder, grid.size(), options_.max_probes);
   }
   auto found = ExistingOf(array, grid).map([](KeyList existing) {
     std::ranges::sort(existing);
     return std::make_shared<const KeyList>(std::move(existing));
   });
-  // (Of many arrays, what is out of date is forgotten.)
+  // Drops outdated answers, so memory does not grow with the number of arrays.
   std::erase_if(probed_,
                 [](const auto& old) { return SteadyNowNs() - old.second.at_ns >= kProbesHoldNs; });
   probed_.insert_or_assign(array.path, Probed{SteadyNowNs(), found});
@@ -428,14 +496,14 @@ Result<std::unique_ptr<FolderStream>> UnlistedStore::OpenFolder(std::string_view
     if (!probed) return Fail(probed);
     return stream(**probed);
   }
-  // (A node that these do not name may be there all the same.)
+  // The metadata may omit existing nodes, so a folder without names does not count as absent.
   auto names = KnownIn(folder);
   if (!names) return Fail(names);
   if (!*names) return CannotList(folder);
   return std::make_unique<NamesStream>(**std::move(names));
 }
 
-// All of a file, or a little more than kMaxListFile; what can be read.
+// Reads a file, at most a little more than kMaxListFile bytes.
 std::string TextOf(const Descriptor& file) {
   std::string text;
   std::vector<char> part(size_t{1} << 16);
@@ -454,8 +522,7 @@ Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened) {
   const Descriptor by_name(opened ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   auto text = TextOf(opened ? opened : by_name);
   if (text.size() > kMaxListFile) {
-    return Fail(ErrorCode::kTooLarge, "{}: a list of keys of more than {} bytes", path,
-                kMaxListFile);
+    return Fail(ErrorCode::kTooLarge, "{}: the list of keys exceeds {} bytes", path, kMaxListFile);
   }
   std::istringstream file(std::move(text));
   KeyList keys;
@@ -464,10 +531,11 @@ Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened) {
     if (line.starts_with("./")) line.erase(0, 2);
     if (line.empty()) continue;
     if (!IsValidKey(line))
-      return Fail(ErrorCode::kInvalidArgument, "{}: not a key: {}", path, line);
+      return Fail(ErrorCode::kInvalidArgument, "{}: not a valid key: {}", path, line);
     keys.push_back(std::move(line));
   }
-  if (keys.empty()) return Fail(ErrorCode::kIo, "{}: a list without keys, or not readable", path);
+  if (keys.empty())
+    return Fail(ErrorCode::kIo, "{}: the list has no keys, or cannot be read", path);
   std::ranges::sort(keys);
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;

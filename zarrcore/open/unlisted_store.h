@@ -1,14 +1,13 @@
-// UnlistedStore: lists a store that cannot list its folders (a web server).
+// UnlistedStore: lists a store that cannot list its folders, such as a web server.
 //
-// What is in a folder is known
-//   - from a list of all keys, if there is one: all of it;
-//   - else, of a group, from the consolidated metadata of the root: the nodes below it;
-//   - else, of a group of OME-Zarr, from what it says itself: its images, labels, wells, fields;
-//   - else, of an array, by asking for each object of its grid, many at once, if these are not too
-//     many.
-// What is part of the path of any of these nodes is a folder: a row of a plate has no document.
-// Anything else is kUnsupported, with a message that names the option `list`: a listing is whole or
-// fails.
+// The contents of a folder come from the first of these sources that applies:
+//   - a list of all keys, if one is given; it must be complete;
+//   - for a group, the consolidated metadata of the root: the nodes below the group;
+//   - for an OME-Zarr group, its own metadata: its images, labels, wells and fields;
+//   - for an array, concurrent requests for each object of its grid, up to a limit.
+// Each component of the path of these nodes is a folder; for example, the row of a plate has no
+// document of its own. Listings of other folders fail with kUnsupported and a message that names
+// the option `list`, because a listing must be complete.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +26,14 @@ namespace zarrfs {
 /// The keys of a store, sorted.
 using KeyList = std::vector<std::string>;
 
-/// Reads a file of keys, one a line, relative to the root of the store, as `find -type f` writes
-/// them. kInvalidArgument, with the line, for what is no key; kTooLarge beyond 256 MiB.
-/// `opened`: the file, where it is open already; its position does not matter.
+/// Reads a file of keys, one per line and relative to the root of the store, as `find -type f`
+/// writes them. kInvalidArgument, with the line, for an invalid key; kTooLarge if it exceeds 256
+/// MiB. `opened`: the file, if it is already open; its position does not matter.
 [[nodiscard]] Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened = {});
 
 struct UnlistedStoreOptions {
-  std::optional<KeyList> keys;   // all that there are
-  uint64_t max_probes = 10'000;  // objects of an array that are asked for
+  std::optional<KeyList> keys;   // all keys of the store
+  uint64_t max_probes = 10'000;  // the maximum number of objects that are requested for an array
   uint64_t probes_at_once = 32;
 };
 

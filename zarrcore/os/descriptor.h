@@ -1,4 +1,4 @@
-// Descriptor: an owned file descriptor, closed when its owner ends.
+// Descriptor: owns a file descriptor, and closes it in its destructor.
 #pragma once
 
 #include <unistd.h>
@@ -8,7 +8,8 @@
 
 namespace zarrfs {
 
-/// Empty (-1) by default and after a failed open(2): `Descriptor fd(open(…)); if (!fd) …errno…`.
+/// An owned descriptor. Empty (-1) by default and after a failed open(2): `Descriptor fd(open(…));
+/// if (!fd) …errno…`.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -21,11 +22,11 @@ class Descriptor {
   ~Descriptor() { reset(); }
 
   [[nodiscard]] explicit operator bool() const { return fd_ >= 0; }
-  /// -1 if empty.
+  /// The number of the descriptor; -1 if empty.
   [[nodiscard]] int get() const { return fd_; }
   /// Releases ownership without closing.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
-  /// Closes the descriptor and owns `fd` instead. Leaves errno as it is.
+  /// Closes the descriptor and owns `fd` instead. Leaves errno unchanged.
   void reset(int fd = -1) {
     const int error_number = errno;
     if (fd_ >= 0) close(fd_);

@@ -23,12 +23,13 @@ constexpr uint64_t kDefaultLeast = uint64_t{128} << 20;
 constexpr uint64_t kDefaultMost = uint64_t{4} << 30;
 constexpr uint64_t kMaxMebibytes = uint64_t{1} << 32;
 
-// The program itself, its libraries, lists of names, and reserved but unused buffers.
+// Memory outside the budget: the program itself, its libraries, lists of names, and reserved but
+// unused buffers.
 constexpr uint64_t kMargin = uint64_t{512} << 20;
-// Threads of libraries, notifiers, and fetching ahead.
+// Threads that the options do not count: those of libraries, of notifiers and of prefetching.
 constexpr uint64_t kOtherThreads = 64;
 
-// A sanitizer's own memory exceeds any limit.
+// Sanitizers allocate more memory than any sensible limit.
 #ifdef ZARRFS_SANITIZED
 constexpr bool kIsSanitized = true;
 #else
@@ -40,7 +41,8 @@ std::string ReadText(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The lowest number in the files of this name in `path` below `root` and the folders above it.
+// Reads the file named `file` in the folder `path` and in its parents up to `root`, and returns the
+// lowest number in them.
 std::optional<uint64_t> LeastAbove(const std::filesystem::path& root, std::string_view path,
                                    const char* file) {
   std::optional<uint64_t> least;
@@ -65,12 +67,13 @@ uint64_t StackSize() {
   return size;
 }
 
-// Freed memory goes back to the system or to other threads, not to a pool of one thread.
+// Makes malloc return freed memory to the system or to other threads instead of keeping it in a
+// pool per thread.
 void SetAllocator() {
 #ifdef __GLIBC__
   constexpr int kArenas = 4;
-  // Larger buffers are mapped separately. Smaller ones are reused: faults for new pages take a good
-  // part of decoding time.
+  // malloc maps larger buffers separately. Smaller buffers are reused, because page faults for new
+  // memory take a large part of the decoding time.
   constexpr int kMapped = 16 << 20;
   mallopt(M_ARENA_MAX, kArenas);
   mallopt(M_MMAP_THRESHOLD, kMapped);
@@ -86,8 +89,8 @@ std::optional<uint64_t> ControlGroupLimit(const std::filesystem::path& root,
   while (!membership.empty()) {
     const std::string_view line = membership.substr(0, membership.find('\n'));
     membership.remove_prefix(std::min(line.size() + 1, membership.size()));
-    // "0::/system.slice/zarrfs.service" of version 2, "4:memory:/slurm/uid_1000/job_7" of
-    // version 1.
+    // A line for a control group is "0::/system.slice/zarrfs.service" in version 2, and
+    // "4:memory:/slurm/uid_1000/job_7" in version 1.
     const size_t controllers = line.find(':') + 1;
     const size_t path = line.find(':', controllers) + 1;
     if (controllers == 0 || path == 0 || !line.substr(path).starts_with('/')) continue;
@@ -148,7 +151,9 @@ Result<void> LimitMemory(uint64_t bytes, uint64_t threads) {
   const rlim_t wanted = bytes < RLIM_INFINITY - beside ? bytes + beside : RLIM_INFINITY;
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   if (setrlimit(RLIMIT_DATA, &limit) != 0) {
-    return Fail(FromErrno(errno), "memory is not limited: {}", ErrnoText(errno));
+    return Fail(FromErrno(errno),
+                "RLIMIT_DATA cannot be set, so only memory in the budget is limited: {}",
+                ErrnoText(errno));
   }
   return {};
 }

@@ -12,7 +12,7 @@
 namespace zarrfs {
 namespace {
 
-// mountinfo writes blanks, line ends and backslashes as "\" and three octal digits.
+// In mountinfo, blanks, newlines and backslashes are written as "\" and three octal digits.
 std::string Unescape(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -38,7 +38,7 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   return parts;
 }
 
-// The number at the beginning of `text`; 0 if there is none.
+// The number at the beginning of `text`; 0 if it does not begin with a number.
 template <typename Number>
 Number NumberAt(std::string_view text) {
   Number number = 0;
@@ -46,7 +46,7 @@ Number NumberAt(std::string_view text) {
   return number;
 }
 
-// The number after `name` in "rw,user_id=0,group_id=0"; 0 if there is none.
+// The number after `name` in "rw,user_id=0,group_id=0"; 0 if the name is missing.
 uint32_t NumberAfter(std::string_view options, std::string_view name) {
   const size_t at = options.find(name);
   return at == options.npos ? 0 : NumberAt<uint32_t>(options.substr(at + name.size()));
@@ -68,7 +68,7 @@ std::vector<std::string> OverlayLayers(std::string_view file_system_options) {
         !(name.starts_with("lowerdir") || name.starts_with("datadir") || name == "upperdir")) {
       continue;
     }
-    // Colons and backslashes in names are escaped with a backslash.
+    // In the names of overlay layers, colons and backslashes are escaped with a backslash.
     std::string layer;
     for (size_t at = equals + 1; at <= option.size(); ++at) {
       const bool is_end = at == option.size() || option[at] == ':';
@@ -84,7 +84,8 @@ std::vector<Mounted> ParseMountTable(std::string_view mountinfo) {
   std::vector<Mounted> table;
   for (const std::string_view line : Split(mountinfo, '\n')) {
     const auto fields = Split(line, ' ');
-    // id, parent, major:minor, root, mount point, options, tags…, "-", type, source, options
+    // The fields of a line: id, parent, major:minor, root, mount point, options, tags…, "-", type,
+    // source, options.
     if (fields.size() < 9) continue;
     size_t dash = 6;
     while (dash < fields.size() && fields[dash] != "-") ++dash;
@@ -117,13 +118,13 @@ std::vector<Mounted> MountTable() {
 
 std::vector<Mounted> MountsAlong(std::string_view path, const std::vector<Mounted>& table) {
   std::vector<Mounted> way;
-  // The root's parent is itself, or not in the table.
+  // The parent of the root mount is itself, or is missing from the table.
   const auto is_root = [&](const Mounted& mounted) {
     return mounted.parent == mounted.id ||
            std::ranges::find(table, mounted.parent, &Mounted::id) == table.end();
   };
   while (way.size() <= table.size()) {
-    // If several children lie on the way, the lookup enters the one nearest to the root first.
+    // If several children are on the path, the lookup enters the one nearest to the root first.
     const Mounted* next = nullptr;
     for (const Mounted& mounted : table) {
       if (!LiesIn(path, mounted.path)) continue;

@@ -1,9 +1,10 @@
-// The mounts that this process can see, read from the kernel's table alone, so a hung or dead mount
-// does no harm.
+// The mounts that this process can see. They are read only from the kernel's table, so a hung or
+// dead mount cannot block the caller.
 //
 // The order of the table does not show which of several mounts on one folder is on top: the kernel
-// sorts it by mount id, and a mount may be moved over (or beneath) a younger one. Parents do: a
-// mount on top of another is its child. (libmount 2.38 relies on the order.)
+// sorts the table by mount id, and a mount may be moved over or beneath a younger one. The parent
+// ids show it: a mount on top of another mount is its child. libmount 2.38 relies on the order, so
+// it is not used.
 #pragma once
 
 #include <sys/types.h>
@@ -21,42 +22,43 @@ inline constexpr std::string_view kMountType = "fuse.zarrfs";
 
 /// A line of /proc/self/mountinfo.
 struct Mounted {
-  uint64_t id = 0;  // the kernel reuses it once the mount is gone
+  uint64_t id = 0;  // the kernel may reuse the id after unmounting
   uint64_t parent = 0;
   std::string path;
-  std::string root;     // the folder of the file system that is seen there: "/" unless bound
+  std::string root;     // the folder of the file system that is mounted; "/" except for bind mounts
   std::string options;  // "ro,nosuid,nodev,relatime"
   dev_t device = 0;
   std::string type;                 // "fuse.zarrfs"
-  std::string source;               // what was mounted
+  std::string source;               // the device, folder or name that was mounted
   std::string file_system_options;  // "rw,lowerdir=/a:/b"
-  uid_t user = 0;                   // for FUSE: the user who mounted
+  uid_t user = 0;                   // for FUSE: the mounting user
   gid_t group = 0;
 };
 
-/// The folders that an overlay with these options combines.
+/// The folders that an overlay file system with these options combines.
 [[nodiscard]] std::vector<std::string> OverlayLayers(std::string_view file_system_options);
 
-/// Parses the text of that file. Skips lines that it does not understand.
+/// Parses the contents of /proc/self/mountinfo. Skips malformed lines.
 [[nodiscard]] std::vector<Mounted> ParseMountTable(std::string_view mountinfo);
 
 /// All mounts that this process can see.
 [[nodiscard]] std::vector<Mounted> MountTable();
 
-/// Whether `path` is `folder` or lies below it.
+/// Whether `path` is `folder` or is below it.
 [[nodiscard]] bool LiesIn(std::string_view path, std::string_view folder);
 
-// Paths are absolute and without symbolic links. Mounts that others cover are not found.
+// The paths passed to the functions below must be absolute and without symbolic links. Mounts
+// covered by other mounts are not found.
 
-/// The mounts that a lookup of `path` passes through, from the root down; `path` lies in the last
-/// one.
+/// The mounts through which a lookup of `path` passes, from the root down; `path` is in the last
+/// mount.
 [[nodiscard]] std::vector<Mounted> MountsAlong(std::string_view path,
                                                const std::vector<Mounted>& table);
 
-/// The stack of mounts on exactly the folder `path`, bottom to top.
+/// The stack of mounts on exactly the folder `path`, from bottom to top.
 [[nodiscard]] std::vector<Mounted> MountsAt(std::string_view path);
 
-/// The topmost of MountsAt(path).
+/// The topmost mount of MountsAt(path).
 [[nodiscard]] std::optional<Mounted> FindMount(std::string_view path);
 
 /// The zarrfs mounts that no other mount covers, sorted by path.

@@ -1,4 +1,4 @@
-// A process as a descriptor, which keeps standing for that process even if its pid is reused.
+// Opens a descriptor for a process. It refers to that process even if its pid is reused.
 #pragma once
 
 #include <sys/syscall.h>
@@ -9,8 +9,8 @@
 
 namespace zarrfs {
 
-/// A descriptor of the process, readable once it has ended (pidfd_open(2)). Empty, with errno set,
-/// if there is no such process (ESRCH).
+/// Returns a descriptor of the process, which is readable once the process has ended
+/// (pidfd_open(2)). Empty, with errno set, if the process does not exist (ESRCH).
 [[nodiscard]] inline Descriptor OpenProcess(pid_t pid) {
   return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }

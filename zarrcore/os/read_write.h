@@ -1,4 +1,4 @@
-// Reads and writes all bytes, with as many system calls as that takes.
+// Reads and writes all bytes, with as many system calls as needed.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,12 @@
 
 namespace zarrfs {
 
-/// Reads until `out` is full. False if the file is shorter or cannot be read.
+/// Reads from offset `at` until `out` is full. False if the file is shorter or cannot be read.
 [[nodiscard]] bool ReadAll(const Descriptor& file, uint64_t at, std::span<std::byte> out);
-/// Writes all of `bytes` at this offset. False, with errno, if not all can be written.
+/// Writes all of `bytes` at offset `at`. False, with errno, if not all can be written.
 [[nodiscard]] bool WriteAll(const Descriptor& file, uint64_t at, std::span<const std::byte> bytes);
-/// Writes all of `bytes` at the current position, also into pipes.
+/// Writes all of `bytes` at the current position; `fd` may be a pipe. False, with errno, on
+/// failure.
 [[nodiscard]] bool WriteAll(int fd, std::span<const std::byte> bytes);
 
 }  // namespace zarrfs

@@ -14,10 +14,10 @@
 namespace zarrfs {
 namespace {
 
-// Levels of folders below the cleared one.
+// The maximum depth of folders that RemoveOwnFiles() enters.
 constexpr int kMaxDepth = 64;
 
-// Removes the contents of `folder`. `device`: of the topmost folder.
+// Removes the files with own names from `folder`. `device` is the device of the topmost folder.
 void Clear(Descriptor folder, dev_t device, const IsOwnName& is_own, int depth) {
   struct stat status = {};
   if (fstat(folder.get(), &status) != 0 || status.st_dev != device || depth > kMaxDepth) return;

@@ -28,8 +28,8 @@
 namespace zarrfs {
 namespace {
 
-// <linux/landlock.h> of the newest ABI; the headers here may be older. The numbers are the same on
-// all architectures.
+// Declarations from the <linux/landlock.h> of the newest ABI. The headers of the build machine may
+// be older. The system call numbers are the same on all architectures.
 constexpr long kCreateRuleset = 444;
 constexpr long kAddRule = 445;
 constexpr long kRestrictSelf = 446;
@@ -49,17 +49,18 @@ struct [[gnu::packed]] PathRule {
 constexpr uint64_t kWriteFile = 1 << 1;
 constexpr uint64_t kReadFile = 1 << 2;
 constexpr uint64_t kReadFolder = 1 << 3;
-constexpr uint64_t kRemove = 1 << 4 | 1 << 5;  // folders, files
-constexpr uint64_t kMake = 1 << 7 | 1 << 8;    // folders, files
+constexpr uint64_t kRemove = 1 << 4 | 1 << 5;  // removing folders, removing files
+constexpr uint64_t kMake = 1 << 7 | 1 << 8;    // making folders, regular files
 constexpr uint64_t kRenameElsewhere = 1 << 13;
 constexpr uint64_t kTruncate = 1 << 14;
 constexpr uint64_t kUseDevice = 1 << 15;  // ioctl
-constexpr int kRenamingLandlock = 2;      // the first ABI that can allow kRenameElsewhere
-constexpr uint64_t kTcp = 3;              // bind, connect
-constexpr uint64_t kAbstractSocket = 1;   // of processes outside
-constexpr uint64_t kSignal = 2;           // to processes outside
+constexpr int kRenamingLandlock = 2;      // the first ABI with the right kRenameElsewhere
+constexpr uint64_t kTcp = 3;              // bind and connect
+// Connecting to abstract sockets of processes outside the sandbox.
+constexpr uint64_t kAbstractSocket = 1;
+constexpr uint64_t kSignal = 2;  // sending signals to processes outside the sandbox
 
-// All ways to use a file that an ABI knows; each new ABI adds some.
+// The file access rights of a Landlock ABI; each newer ABI adds some.
 uint64_t FileRights(int abi) {
   constexpr std::array<int, kNewestLandlock> kCounts = {13, 14, 15, 15, 16, 16};
   return (uint64_t{1} << kCounts[static_cast<size_t>(abi) - 1]) - 1;
@@ -75,7 +76,8 @@ void Allow(int ruleset, const std::string& path, uint64_t rights) {
 }
 
 #ifdef ZARRFS_SANITIZED
-// Sanitizers open the file of log_path= at the first report: too late in a sandbox.
+// Makes sanitizers open the file of log_path= now. They would otherwise open it at the first
+// report, which a sandbox forbids.
 void OpenReports() {
   for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS"}) {
     const char* const options = std::getenv(name);
@@ -98,7 +100,7 @@ void OpenReports() {
 std::string SandboxState::Text() const {
   std::string text = landlock == 0 ? fmt::format("no landlock ({})", no_landlock)
                                    : fmt::format("landlock {}", landlock);
-  // Rights of later ABIs.
+  // Names the rights that only later ABIs can restrict.
   if (landlock > 0 && landlock < kNewestLandlock) {
     text += fmt::format(" (without {}{}{}signals)", landlock < 3 ? "truncate, " : "",
                         landlock < 4 ? "TCP, " : "", landlock < 5 ? "ioctl, " : "");
@@ -122,7 +124,7 @@ SandboxState RestrictFiles(const SandboxRules& rules, int newest_landlock) {
   if (known < 1) return give_up();
   const int abi = static_cast<int>(std::min<long>({known, newest_landlock, kNewestLandlock}));
   if (abi < kRenamingLandlock && !rules.changeable.empty()) {
-    state.no_landlock = "this kernel's cannot allow renaming";
+    state.no_landlock = "the kernel's Landlock cannot allow renaming";
     return state;
   }
   const Ruleset all{.files = FileRights(abi),
@@ -148,7 +150,7 @@ SandboxState RestrictFiles(const SandboxRules& rules, int newest_landlock) {
 }
 
 SandboxState EnterSandbox(const SandboxRules& rules, int newest_landlock) {
-  tzset();  // the C library reads the time zone's file at first use
+  tzset();  // makes the C library read the time zone file now, because it cannot in the sandbox
   SandboxState state = RestrictFiles(rules, newest_landlock);
   state.no_seccomp = RestrictSystemCalls(rules.io_uring, !rules.changeable.empty(), rules.sockets);
   return state;
@@ -159,7 +161,7 @@ SandboxState EnterFetcherSandbox(const SandboxRules& rules, bool starts_programs
   tzset();
   if (starts_programs) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    return {.no_landlock = "it starts programs", .no_seccomp = RestrictCallsOfPrograms()};
+    return {.no_landlock = "the fetcher starts programs", .no_seccomp = RestrictCallsOfPrograms()};
   }
   SandboxState state = RestrictFiles(rules, newest_landlock);
   state.no_seccomp = RestrictFetcherCalls(!rules.changeable.empty());

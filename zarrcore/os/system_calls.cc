@@ -2,8 +2,8 @@
 
 #include "zarrcore/base/result.h"
 
-// On other architectures some calls have their arguments in another order. Sanitizers start
-// programs.
+// Other architectures pass the arguments of some calls in another order. Sanitizers start programs,
+// which the filter forbids.
 #if defined(ZARRFS_SECCOMP) && !defined(ZARRFS_SANITIZED) && \
     (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
 
@@ -25,10 +25,11 @@
 namespace zarrfs {
 namespace {
 
-// Allowed with any arguments. Negative numbers are calls that this architecture lacks.
+// Calls that are allowed with any arguments. libseccomp uses negative numbers for calls that this
+// architecture lacks.
 constexpr int kAllowed[] = {
-    // Calls needed to answer a request: the kernel's bitmap passes these without running the
-    // filter.
+    // Calls made while answering a request. Their arguments are not checked, so the kernel's bitmap
+    // allows them without running the filter.
     SCMP_SYS(pread64),
     SCMP_SYS(read),
     SCMP_SYS(writev),
@@ -44,7 +45,8 @@ constexpr int kAllowed[] = {
     SCMP_SYS(lseek),
     SCMP_SYS(poll),
     SCMP_SYS(ppoll),
-    // Files. None of these creates, renames or removes one; Landlock forbids writing.
+    // Calls on files. None of them creates, renames or removes a file; Landlock forbids opening
+    // files for writing.
     SCMP_SYS(readv),
     SCMP_SYS(preadv),
     SCMP_SYS(preadv2),
@@ -54,7 +56,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(lstat),
     SCMP_SYS(statfs),
     SCMP_SYS(fstatfs),
-    SCMP_SYS(getxattr),  // access control lists
+    SCMP_SYS(getxattr),  // reads access control lists
     SCMP_SYS(lgetxattr),
     SCMP_SYS(readlink),
     SCMP_SYS(readlinkat),
@@ -68,7 +70,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(fadvise64),
     SCMP_SYS(ftruncate),
     SCMP_SYS(memfd_create),
-    // Events.
+    // Calls that wait for events.
     SCMP_SYS(inotify_init1),
     SCMP_SYS(inotify_add_watch),
     SCMP_SYS(inotify_rm_watch),
@@ -79,13 +81,13 @@ constexpr int kAllowed[] = {
     SCMP_SYS(epoll_pwait),
     SCMP_SYS(select),
     SCMP_SYS(pselect6),
-    // Memory; see below for mmap and mprotect.
+    // Memory management; AddConditions() adds mmap and mprotect.
     SCMP_SYS(munmap),
     SCMP_SYS(mremap),
     SCMP_SYS(madvise),
     SCMP_SYS(brk),
     SCMP_SYS(membarrier),
-    // Threads.
+    // Calls of threads and locks.
     SCMP_SYS(set_robust_list),
     SCMP_SYS(rseq),
     SCMP_SYS(sched_yield),
@@ -96,14 +98,14 @@ constexpr int kAllowed[] = {
     SCMP_SYS(exit),
     SCMP_SYS(exit_group),
     SCMP_SYS(restart_syscall),
-    // Signals to itself; see below for tgkill.
+    // Signals to the process itself; AddConditions() adds tgkill.
     SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn),
     SCMP_SYS(rt_sigpending),
     SCMP_SYS(rt_sigtimedwait),
     SCMP_SYS(sigaltstack),
-    // Time and process information.
+    // Calls that return times and properties of the process.
     SCMP_SYS(clock_gettime),
     SCMP_SYS(clock_getres),
     SCMP_SYS(gettimeofday),
@@ -124,13 +126,14 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getrusage),
     SCMP_SYS(getrandom),
 };
-// On sockets that are open already: descriptors can cross the sandbox in messages.
+// Calls that are allowed only on the sockets that the rules list, because messages can carry
+// descriptors out of the sandbox.
 constexpr int kOnSockets[] = {SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recvmsg),
                               SCMP_SYS(recvfrom), SCMP_SYS(setsockopt)};
-// Forbidden: new sockets, and naming or connecting one.
+// Forbidden calls, which create, name or connect sockets.
 constexpr int kNewSockets[] = {SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect),
                                SCMP_SYS(bind)};
-// libfuse has a ring for each processor, in memory close to it.
+// Calls of io_uring. libfuse has a ring for each processor, in memory close to it.
 constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(io_uring_enter),
                             SCMP_SYS(io_uring_register),
@@ -139,20 +142,20 @@ constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(set_mempolicy),
                             SCMP_SYS(mbind)};
 
-// Additional calls of libcurl, the C library's resolver and OpenSSL, none of which accepts
-// connections; see below for socket.
+// Additional calls of libcurl, the C library's resolver and OpenSSL. None of them accepts
+// connections. AddNetworkSockets() adds socket(2).
 constexpr int kNetwork[] = {
     SCMP_SYS(connect),     SCMP_SYS(bind),       SCMP_SYS(sendto),     SCMP_SYS(sendmsg),
     SCMP_SYS(sendmmsg),    SCMP_SYS(recvfrom),   SCMP_SYS(recvmsg),    SCMP_SYS(recvmmsg),
     SCMP_SYS(shutdown),    SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(getsockname),
     SCMP_SYS(getpeername), SCMP_SYS(pipe2),      SCMP_SYS(pipe),       SCMP_SYS(epoll_pwait2),
     SCMP_SYS(getresuid),   SCMP_SYS(getresgid),  SCMP_SYS(getpgrp),    SCMP_SYS(getpgid)};
-// Calls of the disk cache beyond kChangingFiles: locks, times, space.
+// Calls of the disk cache in addition to kChangingFiles: locks, file times, free space.
 constexpr int kDiskCache[] = {SCMP_SYS(flock), SCMP_SYS(utimensat), SCMP_SYS(fallocate)};
-// FIONREAD, FIONBIO, SIOCGIFINDEX, SIOCOUTQ.
+// The ioctl requests FIONREAD, FIONBIO, SIOCGIFINDEX and SIOCOUTQ.
 constexpr unsigned kNetworkIoctls[] = {0x541b, 0x5421, 0x8933, 0x5411};
 
-// Calls that no program that finds a key needs, and that kernel exploits have used.
+// Calls that kernel exploits have used and that credential programs do not need.
 constexpr int kForPrograms[] = {SCMP_SYS(ptrace),
                                 SCMP_SYS(process_vm_readv),
                                 SCMP_SYS(process_vm_writev),
@@ -199,17 +202,16 @@ constexpr int kChangingFiles[] = {SCMP_SYS(mkdir),     SCMP_SYS(mkdirat),   SCMP
                                   SCMP_SYS(unlinkat),  SCMP_SYS(rmdir),     SCMP_SYS(fsync),
                                   SCMP_SYS(fdatasync), SCMP_SYS(syncfs)};
 
-// System calls added to future kernels (from futex_wake of Linux 6.7 on; the numbers are the same
-// on all architectures) fail as on a kernel without them: a newer C library may try them and fall
-// back.
+// System calls from Linux 6.7 (futex_wake) on. Their numbers are the same on all architectures.
+// They fail as on a kernel that lacks them, because a newer C library may try them and fall back.
 constexpr int kFirstUnknown = 454;
 constexpr int kLastUnknown = 511;
 
-// FUSE_DEV_IOC_CLONE, and terminal queries (newer C libraries use TCGETS2).
+// The ioctl request FUSE_DEV_IOC_CLONE, and terminal queries (newer C libraries use TCGETS2).
 constexpr unsigned kIoctls[] = {0x8004e500, TCGETS, 0x802c542a, TIOCGWINSZ};
 
-// fcntl(2) is many calls in one: some of them send signals to any process of this user (F_SETOWN,
-// F_SETSIG), notify of changes or take leases.
+// The allowed commands of fcntl(2). The others send signals to any process of this user (F_SETOWN,
+// F_SETSIG), report changes or take leases.
 constexpr int kFcntl[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,    F_SETFD,
                           F_GETFL, F_GET_SEALS,     F_ADD_SEALS};
 
@@ -237,11 +239,11 @@ class Filter {
     Add(SCMP_ACT_ALLOW, call, conditions...);
   }
 
-  // 0, or an errno.
+  // Loads the filter into the kernel. Returns 0, or an errno.
   int Load() {
     if (context_ == nullptr) return ENOMEM;
-    // Binary search instead of a chain of comparisons. No speculation barrier, which kernels before
-    // 5.16 would add for the whole process.
+    // Makes the filter use binary search instead of a chain of comparisons. Omits the speculation
+    // barrier that kernels before 5.16 would add for the whole process.
     seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
     seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_SSB, 1);
     seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -252,7 +254,7 @@ class Filter {
  private:
   const uint32_t other_;
   std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, Release> context_;
-  int error_ = 0;  // negative
+  int error_ = 0;  // 0, or a negative errno of libseccomp
 };
 
 void AddDescriptorCalls(Filter& filter, bool changes_files) {
@@ -261,15 +263,15 @@ void AddDescriptorCalls(Filter& filter, bool changes_files) {
   }
   filter.Allow(SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, F_SETFL),
                SCMP_A2_64(SCMP_CMP_MASKED_EQ, O_ASYNC, 0));
-  // Files in the making are locked.
+  // The disk cache locks files while it writes them.
   if (changes_files) filter.Allow(SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, F_OFD_SETLK));
   for (const unsigned request : kIoctls) {
     filter.Allow(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, request));
   }
 }
 
-// Any limit of this process can be read, but only that of its memory set. The rules do not overlap:
-// libseccomp would have to choose.
+// Allows reading all resource limits of the process, but setting only RLIMIT_DATA. The rules must
+// not overlap, because libseccomp would have to choose one.
 void AddLimits(Filter& filter) {
   constexpr auto kCall = SCMP_SYS(prlimit64);
   filter.Allow(kCall, SCMP_A0_64(SCMP_CMP_EQ, 0), SCMP_A1_64(SCMP_CMP_EQ, RLIMIT_DATA));
@@ -289,28 +291,30 @@ void AddSockets(Filter& filter, const std::optional<std::vector<int>>& sockets) 
   }
 }
 
-// Calls allowed with certain arguments only.
+// Adds the calls that are allowed only with certain arguments.
 void AddConditions(Filter& filter) {
-  // No process, and no thread in a namespace of its own. The filter cannot inspect clone3's
-  // arguments.
+  // Allow creating threads, but not processes or namespaces. The filter cannot inspect the
+  // arguments of clone3, so that call fails.
   filter.Allow(SCMP_SYS(clone), SCMP_A0_64(SCMP_CMP_MASKED_EQ, kThread | kNamespaces, kThread));
   filter.Add(SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3));
   filter.Allow(SCMP_SYS(tgkill), SCMP_A0_64(SCMP_CMP_EQ, static_cast<uint64_t>(getpid())));
-  // No code except that of the program.
+  // Forbid making memory executable, so only the program's own code can run.
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
     filter.Allow(call, SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   }
   for (const int option : {PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ}) {
     filter.Allow(SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, static_cast<uint32_t>(option)));
   }
-  constexpr unsigned kNameMemory = 0x53564d41;  // PR_SET_VMA, by newer C libraries
+  // PR_SET_VMA, which newer C libraries use to name memory.
+  constexpr unsigned kNameMemory = 0x53564d41;
   filter.Add(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, kNameMemory));
 }
 
-// TCP and UDP, and the kernel's answers about its addresses. Local services must be out of reach:
-// many trust a client by its user alone, and Landlock does not cover their sockets.
+// Allows TCP and UDP sockets, and netlink sockets for querying the machine's addresses. Unix
+// sockets stay forbidden, because many local services trust a client only for its user id, and
+// Landlock does not cover their sockets.
 void AddNetworkSockets(Filter& filter) {
-  constexpr uint64_t kTypes = 0xf;  // the other bits are flags
+  constexpr uint64_t kTypes = 0xf;  // masks the flags in the type of a socket
   for (const int family : {AF_INET, AF_INET6}) {
     for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
       filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, static_cast<uint64_t>(family)),
@@ -320,14 +324,14 @@ void AddNetworkSockets(Filter& filter) {
   filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_NETLINK),
                SCMP_A2_64(SCMP_CMP_EQ, 0 /*NETLINK_ROUTE*/));
   filter.Add(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX));
-  // libcurl uses one to wake itself up.
+  // libcurl uses a socket pair to wake up its own threads.
   filter.Allow(SCMP_SYS(socketpair), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX));
   for (const unsigned request : kNetworkIoctls) {
     filter.Allow(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, request));
   }
 }
 
-// System calls of future kernels.
+// Makes system calls of future kernels fail.
 void AddUnknown(Filter& filter) {
   for (int call = kFirstUnknown; call <= kLastUnknown; ++call) {
     filter.Add(SCMP_ACT_ERRNO(ENOSYS), call);

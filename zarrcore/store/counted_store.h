@@ -12,18 +12,19 @@ namespace zarrfs {
 /// Counters of the requests to a store. Thread-safe.
 class StoreCounts {
  public:
-  /// Calls of Store::Read() and Object::Read(), failures included.
+  /// The number of calls of Store::Read() and Object::Read(), including failed ones.
   [[nodiscard]] uint64_t reads() const { return counters_.Sum(kReads); }
-  /// Bytes returned by these calls.
+  /// The number of bytes that Store::Read() and Object::Read() have returned.
   [[nodiscard]] uint64_t read_bytes() const { return counters_.Sum(kReadBytes); }
-  /// Calls of any kind that the store failed to answer. "Not found" and "stale" are answers.
+  /// The number of calls of any kind that the store failed to answer. kNotFound and kStale are
+  /// answers.
   [[nodiscard]] uint64_t errors() const { return counters_.Sum(kErrors); }
 
   void Read(uint64_t bytes) {
     counters_.Add(kReads);
     counters_.Add(kReadBytes, bytes);
   }
-  /// `is_read`: the failed call was a read.
+  /// Counts a failed call. `is_read`: the call was a read.
   void Failed(const Error& error, bool is_read);
 
  private:
@@ -31,7 +32,7 @@ class StoreCounts {
   Counters<kCounters> counters_;
 };
 
-/// Wraps `store`, counting in `counts`.
+/// Wraps `store`, and counts its calls in `counts`.
 [[nodiscard]] std::shared_ptr<const Store> Count(std::shared_ptr<const Store> store,
                                                  std::shared_ptr<StoreCounts> counts);
 

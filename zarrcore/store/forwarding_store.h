@@ -1,4 +1,4 @@
-// Base classes of stores that wrap another one.
+// Base classes of stores that wrap another store.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace zarrfs {
 
-/// Forwards every call that is not overridden.
+/// A store that forwards every call to another store, unless the call is overridden.
 class ForwardingStore : public Store {
  public:
   explicit ForwardingStore(std::shared_ptr<const Store> store) : store_(std::move(store)) {}
@@ -24,6 +24,10 @@ class ForwardingStore : public Store {
   Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                           std::span<std::byte> out) const override {
     return store_->Read(key, range, out);
+  }
+  Result<ReadAnswer> ReadAsOf(uint32_t step, std::string_view key, ByteRange range,
+                              std::span<std::byte> out) const override {
+    return store_->ReadAsOf(step, key, range, out);
   }
   Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override {
     return store_->OpenFolder(folder);
@@ -53,9 +57,9 @@ class ForwardingStore : public Store {
   const std::shared_ptr<const Store> store_;
 };
 
-/// Forwards calls by way of `through`, also those of the objects and folder streams that it
-/// returns: through(call) returns call() or fails, and so does through.Read(call, bytes_of), where
-/// bytes_of(answer) is the number of bytes read.
+/// A store that passes every call through `through`, including calls of the objects and folder
+/// streams that it returns. through(call) returns call() or fails. So does through.Read(call,
+/// bytes_of), where bytes_of(answer) is the number of bytes read.
 template <typename Through>
 class ThroughStore : public ForwardingStore {
  public:
@@ -67,10 +71,11 @@ class ThroughStore : public ForwardingStore {
   }
   Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                           std::span<std::byte> out) const override {
-    auto answer = through_.Read([&] { return ForwardingStore::Read(key, range, out); },
-                                [](const auto& read) { return read->length; });
-    if (answer) answer->object = std::make_shared<ThisObject>(std::move(answer->object), through_);
-    return answer;
+    return ReadThrough([&] { return ForwardingStore::Read(key, range, out); });
+  }
+  Result<ReadAnswer> ReadAsOf(uint32_t step, std::string_view key, ByteRange range,
+                              std::span<std::byte> out) const override {
+    return ReadThrough([&] { return ForwardingStore::ReadAsOf(step, key, range, out); });
   }
   Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override {
     auto stream = through_([&] { return ForwardingStore::OpenFolder(folder); });
@@ -88,6 +93,7 @@ class ThroughStore : public ForwardingStore {
         : object_(std::move(object)), through_(std::move(through)) {}
 
     const ObjectInfo& info() const override { return object_->info(); }
+    bool was_listed() const override { return object_->was_listed(); }
     Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
       return through_.Read([&] { return object_->Read(offset, out); },
                            [&](const auto&) { return out.size(); });
@@ -112,7 +118,29 @@ class ThroughStore : public ForwardingStore {
     const Through through_;
   };
 
+  template <typename Call>
+  Result<ReadAnswer> ReadThrough(const Call& call) const {
+    auto answer = through_.Read(call, [](const auto& read) { return read->length; });
+    if (answer) answer->object = std::make_shared<ThisObject>(std::move(answer->object), through_);
+    return answer;
+  }
+
   const Through through_;
+};
+
+/// A store that reads as of an earlier step of another store (Store::ReadAsOf).
+class StoreAsOf final : public ForwardingStore {
+ public:
+  StoreAsOf(std::shared_ptr<const Store> store, uint32_t step)
+      : ForwardingStore(std::move(store)), step_(step) {}
+
+  Result<ReadAnswer> Read(std::string_view key, ByteRange range,
+                          std::span<std::byte> out) const override {
+    return ForwardingStore::ReadAsOf(step_, key, range, out);
+  }
+
+ private:
+  const uint32_t step_;
 };
 
 }  // namespace zarrfs

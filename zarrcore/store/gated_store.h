@@ -1,5 +1,5 @@
 // GatedStore: wraps a store so that its calls, reads and listings fail at once with kWouldBlock on
-// a thread that may not wait or for which nobody waits (zarrcore/base/waiting.h).
+// a thread that may not wait, or whose work was abandoned (zarrcore/base/waiting.h).
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// ObjectWatch: change notifications for a store that is made from one object of another store, its
-// container, such as a zip file. A change to that object changes everything in the store; other
-// changes in the container do not matter.
+// ObjectWatch: change notifications for a store that is made from one object of a container, which
+// is another store. A zip file is such an object. A change of the object changes everything in the
+// store made from it; other changes in the container are ignored.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,20 @@
 
 namespace zarrfs {
 
-/// Thread-safe.
+/// Watches one object of a container. Thread-safe.
 class ObjectWatch {
  public:
-  /// As Store::StartWatching; `key`: of the object in `container`.
+  /// Like Store::StartWatching(). `key`: the key of the object in `container`.
   [[nodiscard]] Result<void> Start(const Store& container, std::string key, ChangeListener listener,
                                    std::function<void(std::string_view)> report) const;
 
-  /// As Store::change_count.
+  /// Like Store::change_count().
   [[nodiscard]] uint64_t count(const Store& container) const {
     return container.change_count() == 0 ? 0 : count_->load();
   }
 
  private:
-  // The listener may outlive this.
+  // Shared, because the listener may outlive this object.
   const std::shared_ptr<std::atomic<uint64_t>> count_ = std::make_shared<std::atomic<uint64_t>>(1);
 };
 

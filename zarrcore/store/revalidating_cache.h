@@ -1,5 +1,5 @@
-// RevalidatingCache<Key, Value>: values computed from a store's content, revalidated when older
-// than the caller accepts.
+// RevalidatingCache<Key, Value>: caches values computed from a store's content, and revalidates a
+// value that is older than the caller accepts.
 //
 //             Load()                      older than max_age
 //   absent ─────────────▶ fresh ───────────────────────────────────▶ stale
@@ -8,14 +8,15 @@
 //      │  once, forgotten │  └─────── kUnknown, then Load() ───────────┘ │
 //      └──────────────────┴────────── kReplaced or kNotFound ────────────┘
 //
-// This class alone implements:
+// Only this class implements:
 // - single flight: of many threads that need one value, one loads it, without holding a lock;
 // - refusal: a thread that may not wait (base/waiting.h) gets kWouldBlock instead of waiting for
 //   another thread's load, and its own refusal does not fail threads that may wait;
 // - age: a value that another thread began to load before this call is revalidated if it is too
-//   old;
-// - racy versions (IsRacy) are waited out once, and never cached;
-// - an object that is replaced during a load (kStale) is loaded again, up to kMaxAttempts times.
+//   old; where the store gave a remembered answer, the value is as old as that (base/answer_age.h);
+// - racy versions (IsRacy): they are waited out once, and never cached;
+// - replacement: an object that is replaced during a load (kStale) is loaded again, up to
+//   kMaxAttempts times.
 //
 // `Value` has a member `mutable Freshness freshness`, which only this class sets. Every member may
 // be called from any thread.
@@ -33,11 +34,11 @@
 
 namespace zarrfs {
 
-/// What revalidating a cached value has shown.
+/// The result of revalidating a cached value.
 enum class Revalidation {
-  kCurrent,   // still what the store holds
-  kReplaced,  // outdated: evicted at once
-  kUnknown,   // only a new load can tell; the value stays until then
+  kCurrent,   // the store still has this value
+  kReplaced,  // the value is outdated, and is evicted at once
+  kUnknown,   // only a new load can decide; the value stays cached until then
 };
 
 template <typename Key, typename Value, typename Hash = std::hash<Key>>
@@ -46,28 +47,29 @@ class RevalidatingCache {
   using Cache = LruCache<Key, Value, Hash>;
   using ValuePtr = typename Cache::ValuePtr;
   using Loaded = typename Cache::Loaded;
-  /// The value or an error, and how long it holds (of errors, only kNotFound is cached).
+  /// The value or an error, and how long it is valid. The only error that is cached is kNotFound.
   using Answer = Valid<Result<ValuePtr>>;
 
-  /// How one value is read from the store. Made for one call of Get(), used on that call's thread
-  /// and never under a lock. May use the same cache for other keys.
+  /// Reads one value from the store. A Loader is made for one call of Get(), and used on that
+  /// call's thread, never under a lock. It may use the same cache for other keys.
   class Loader {
    public:
     virtual ~Loader() = default;
-    /// Begins to watch the objects that the value depends on, before any other call.
+    /// Begins to watch the objects on which the value depends. Called before any other member.
     virtual Validity Watch() { return {}; }
-    /// kNotFound if the object is gone; after any other error the value stays cached.
+    /// Checks a cached value. kNotFound if the object no longer exists; after any other error the
+    /// value stays cached.
     virtual Result<Revalidation> Revalidate(const ValuePtr& known) = 0;
-    /// After kUnknown, may return the known value itself.
+    /// Loads the value. After kUnknown, may return the known value itself.
     virtual Result<Loaded> Load() = 0;
-    /// How long a value holds that was loaded or revalidated under this watch.
+    /// The validity of a value that was loaded or revalidated during the watch `watched`.
     virtual Validity ValidityOf(const Value& /*value*/, Validity watched) { return watched; }
-    /// Whether another version may look the same: the value is used but not cached.
+    /// Whether a later version may be indistinguishable. The value is then used but not cached.
     virtual bool IsRacy(const Value& /*value*/) { return false; }
-    /// When the object behind the value last changed (Version::ctime_ns); nullopt for values made
-    /// from several objects.
+    /// When the object of the value last changed (Version::ctime_ns); nullopt for values made from
+    /// several objects.
     virtual std::optional<int64_t> ChangedNs(const Value& /*value*/) { return std::nullopt; }
-    /// A value was evicted because it was replaced or racy.
+    /// Called when a value was evicted because it was replaced or racy.
     virtual void OnForgotten(const ValuePtr& /*old*/) {}
   };
 
@@ -75,22 +77,23 @@ class RevalidatingCache {
                     Patience patience = {})
       : store_(std::move(store)), patience_(patience), cache_(capacity_bytes, splits) {}
 
-  /// The value, known to be current or checked less than `max_age` ago.
+  /// Returns the value, which is known to be current or was checked less than `max_age` ago.
   [[nodiscard]] Answer Get(const Key& key, Age max_age, Loader& loader);
 
-  /// As Get(), but returns null instead of loading if nothing is cached or it was replaced.
+  /// Like Get(), but returns null instead of loading if nothing is cached or the value was
+  /// replaced.
   [[nodiscard]] Answer GetCached(const Key& key, Age max_age, Loader& loader);
 
-  /// The cached value regardless of its age, else null. Never asks the store.
+  /// Returns the cached value regardless of its age, or null. Sends no request to the store.
   [[nodiscard]] ValuePtr Find(const Key& key) { return cache_.Get(key); }
 
-  /// The value that `is_it` accepts, loaded if necessary: for keys whose versions follow each other
-  /// and a caller that knows which version it wants. Not for values that expire.
+  /// Returns a value that `is_it` accepts, and loads it if necessary. For keys whose versions
+  /// follow each other, and callers that need a certain version. Not for values that expire.
   template <typename IsIt>
   [[nodiscard]] Result<ValuePtr> GetVersion(const Key& key, IsIt is_it,
                                             const std::function<Result<Loaded>()>& load);
 
-  /// As LruCache::Erase().
+  /// See LruCache::Erase().
   void Erase(const Key& key, const ValuePtr& expected = nullptr) { cache_.Erase(key, expected); }
   void SetCapacity(size_t capacity_bytes) { cache_.SetCapacity(capacity_bytes); }
   void KeepLatestLarge() { cache_.KeepLatestLarge(); }
@@ -101,7 +104,8 @@ class RevalidatingCache {
  private:
   static constexpr int kMaxAttempts = 3;
 
-  // One call: when the store was asked, and the validity of its watch.
+  // One call of the cache: the Moment before its first request to the store, and the validity of
+  // its watch.
   struct Question {
     const Key& key;
     Loader& loader;
@@ -111,7 +115,7 @@ class RevalidatingCache {
   Question Ask(const Key& key, Age max_age, Loader& loader) const;
   Answer Current(const ValuePtr& value) const { return {value, value->freshness.validity()}; }
   Answer Checked(const Question& question, const ValuePtr& value) const;
-  // The known value if it is current, null if that is unknown.
+  // Returns the known value if it is current, or null if it is unknown or replaced.
   Answer Revalidate(const Question& question, const ValuePtr& known, bool& is_unknown);
 
   const std::shared_ptr<const Store> store_;
@@ -125,7 +129,7 @@ template <typename K, typename V, typename H>
 typename RevalidatingCache<K, V, H>::Question RevalidatingCache<K, V, H>::Ask(
     const K& key, Age max_age, Loader& loader) const {
   Question question{key, loader, Moment::Now(*store_), {}};
-  // A caller that accepts any age needs no proof of validity: skip the watch.
+  // A caller that accepts any age needs no proof of validity, so the watch is skipped.
   if (max_age != kAnyAge && question.asked.validity().is_known()) {
     question.watched = question.asked.validity() & loader.Watch();
   }
@@ -136,7 +140,8 @@ template <typename K, typename V, typename H>
 typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Checked(
     const Question& question, const ValuePtr& value) const {
   const auto changed_ns = question.loader.ChangedNs(*value);
-  value->freshness.Set(question.asked, question.loader.ValidityOf(*value, question.watched),
+  const Moment asked{OldestAnswer::Or(question.asked.steady_ns), question.asked.change_count};
+  value->freshness.Set(asked, question.loader.ValidityOf(*value, question.watched),
                        changed_ns ? patience_.For(*changed_ns) : Age{0});
   return Current(value);
 }
@@ -163,6 +168,8 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::GetCache
   const ValuePtr known = cache_.Get(key);
   if (known == nullptr) return {ValuePtr(), Validity()};
   if (known->freshness.IsFresh(*store_, max_age)) return Current(known);
+  const AcceptedAnswers accepted(max_age);
+  const OldestAnswer oldest;
   bool is_unknown = false;
   return Revalidate(Ask(key, max_age, loader), known, is_unknown);
 }
@@ -173,6 +180,8 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
                                                                             Loader& loader) {
   ValuePtr known = cache_.Get(key);
   if (known != nullptr && known->freshness.IsFresh(*store_, max_age)) return Current(known);
+  const AcceptedAnswers accepted(max_age);
+  const OldestAnswer oldest;
   const Question question = Ask(key, max_age, loader);
   for (int attempt = 1;; ++attempt) {
     if (known != nullptr) {
@@ -181,11 +190,11 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
       if (!answer.value || *answer.value != nullptr) return answer;
       if (!is_unknown) known = nullptr;
     }
-    bool is_ours = false;  // false: another thread loaded it or is loading it
+    bool is_ours = false;  // if false, another thread has loaded the value or is loading it
     const auto load = [&] {
       is_ours = true;
       auto ours = loader.Load();
-      // Waiters must find it fresh.
+      // Waiting threads must find the value fresh.
       if (ours) (void)Checked(question, ours->value);
       return ours;
     };
@@ -206,7 +215,7 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
     }
     const bool is_fresh = is_ours || (*loaded)->freshness.IsFresh(*store_, max_age);
     if (is_fresh || attempt >= kMaxAttempts) return Current(*loaded);
-    known = *loaded;  // its load began before this call, perhaps longer ago than max_age
+    known = *loaded;  // its load began before this call, perhaps longer than max_age ago
   }
 }
 

@@ -13,7 +13,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxPattern = 255;  // bytes
+constexpr size_t kMaxPattern = 255;  // in bytes
 constexpr std::array<std::string_view, 5> kDocuments = {"zarr.json", ".zgroup", ".zarray",
                                                         ".zattrs", ".zmetadata"};
 
@@ -70,7 +70,7 @@ class SelectedStore final : public ForwardingStore {
     return key.empty() || patterns_.Has(key.substr(0, key.find('/')));
   }
   static tl::unexpected<Error> Absent(std::string_view key) {
-    return Fail(ErrorCode::kNotFound, "{}: hidden by an option", key);
+    return Fail(ErrorCode::kNotFound, "{}: hidden by the options show or hide", key);
   }
 
   const NamePatterns patterns_;

@@ -1,4 +1,4 @@
-// Selects which names in the root folder of a store are visible.
+// Selects the visible names in the root folder of a store.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,9 @@
 
 namespace zarrfs {
 
-/// Shell patterns: `*`, `?` and `[…]` (fnmatch(3)). A name is visible if it matches one of `show`,
-/// or `show` is empty, and none of `hide`. The metadata documents of the root are always visible.
+/// Shell patterns with `*`, `?` and `[…]` (fnmatch(3)). A name is visible if it matches a pattern
+/// of `show`, or `show` is empty, and it matches no pattern of `hide`. The metadata documents of
+/// the root are always visible.
 struct NamePatterns {
   std::vector<std::string> show;
   std::vector<std::string> hide;
@@ -22,12 +23,12 @@ struct NamePatterns {
   bool operator==(const NamePatterns&) const = default;
 };
 
-/// Parses "*.tmp:scratch", patterns separated by colons. nullopt if one is empty, has a slash, or
-/// exceeds the maximum length of a name.
+/// Parses patterns separated by colons, such as "*.tmp:scratch". nullopt if a pattern is empty, has
+/// a slash, or exceeds the maximum length of a name.
 [[nodiscard]] std::optional<std::vector<std::string>> ParsePatterns(std::string_view text);
 
-/// Wraps `store`, unless everything is selected. Other names, and everything below them, are
-/// absent.
+/// Wraps `store` so that hidden names, and everything below them, are absent. Returns `store`
+/// itself if no name is hidden.
 [[nodiscard]] std::shared_ptr<const Store> SelectNames(std::shared_ptr<const Store> store,
                                                        NamePatterns patterns);
 

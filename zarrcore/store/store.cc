@@ -10,10 +10,11 @@
 namespace zarrfs {
 namespace {
 
-// Nearly every metadata document fits into the first request; a longer one takes a second.
+// The size of the first request in bytes. Nearly every metadata document fits; a longer one needs a
+// second request.
 constexpr uint64_t kFirstReadBytes = 64u << 10;
 
-// Attempts to read an object that is replaced during the read.
+// The limit of attempts to read an object that is replaced during the read.
 constexpr int kWholeReadTries = 3;
 
 // Number of names that List() requests at a time.
@@ -41,6 +42,7 @@ Result<WholeObject> ReadWholeOnce(const Store& store, std::string_view key, uint
     if (!rest) return Fail(rest);
   }
   whole.object = std::move(first->object);
+  whole.step = first->step;
   return whole;
 }
 

@@ -1,6 +1,6 @@
 #include "zarrcore/store/validity.h"
 
-#include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "zarrcore/base/waiting.h"
@@ -12,14 +12,8 @@ constexpr int64_t kMaxRacyWaitNs = 100'000'000;
 
 }  // namespace
 
-Age Patience::For(int64_t ctime_ns) const {
-  if (share_of_age == 0) return Age{0};
-  const auto age = static_cast<double>(std::max<int64_t>(RealNowNs() - ctime_ns, 0));
-  return Age(static_cast<int64_t>(std::min(age * share_of_age, static_cast<double>(most.count()))));
-}
-
 bool IsRacy(const Store& store, const ObjectInfo& info) {
-  // Clocks may disagree a little: a version from the near future is as racy as a fresh one.
+  // Clocks may differ a little, so a version from the near future also counts as racy.
   const int64_t age = RealNowNs() - info.version.ctime_ns;
   return age < store.TimestampGranularityNs() && age > -store.TimestampGranularityNs();
 }

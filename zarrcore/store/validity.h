@@ -1,52 +1,38 @@
-// Whether an answer of a Store is still true.
+// Validity: whether an answer of a Store is still true.
 //
-//   Age        the maximum age of an answer that the caller accepts
+//   Age        the maximum age of an answer that the caller accepts (base/answer_age.h)
 //   Moment     when the store was asked
-//   Validity   how long its answer holds
-//   Freshness  both, kept with a cached answer
+//   Validity   how long its answer is valid
+//   Freshness  the moment and the validity of a cached answer
 //
-// Take a Moment, then Watch() the objects that the answer depends on, then ask: a change after the
-// Moment ends the Validity, so an answer never outlives its sources.
+// Take a Moment first, then Watch() the objects on which the answer depends, then call the store. A
+// change after the Moment ends the Validity, so an answer never outlives its sources.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <string_view>
 
+#include "zarrcore/base/answer_age.h"
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
 
-/// How long ago a cached answer may have been checked. kAnyAge: it is not revalidated.
-using Age = std::chrono::nanoseconds;
-inline constexpr Age kAnyAge = Age::max();
-
-/// For slow stores, how long an answer is reused regardless of max_age (except 0); grows with the
-/// age of the object.
-struct Patience {
-  double share_of_age = 0;  // fraction of the time since the object's last change; 0: off
-  Age most{0};
-
-  /// `ctime_ns`: of the object's version.
-  [[nodiscard]] Age For(int64_t ctime_ns) const;
-};
-
-/// How long an answer holds: while Store::change_count() is unchanged, or unknown. Returned
-/// together with the answer.
+/// How long an answer is valid: while Store::change_count() is unchanged, or for an unknown time.
+/// Returned together with the answer.
 class Validity {
  public:
-  /// Unknown.
+  /// Makes an unknown validity.
   Validity() = default;
   explicit Validity(uint64_t change_count) : change_count_(change_count) {}
 
-  /// Begins to watch `folder`; call before asking the store about its contents.
+  /// Begins to watch `folder`. Call before a request to the store about its contents.
   [[nodiscard]] static Validity Watch(const Store& store, std::string_view folder) {
     return Validity(store.Watch(folder));
   }
-  /// As Watch() for answers about objects that are not part of Zarr.
+  /// Like Watch(), for answers about objects that are not part of Zarr.
   [[nodiscard]] static Validity WatchAllNames(const Store& store, std::string_view folder) {
     return Validity(store.WatchAllNames(folder));
   }
@@ -57,7 +43,7 @@ class Validity {
     return is_known() && change_count_ == store.change_count();
   }
 
-  /// How long both answers hold.
+  /// The validity of a result that depends on two answers.
   [[nodiscard]] friend Validity operator&(Validity a, Validity b) {
     return a == b ? a : Validity();
   }
@@ -65,7 +51,7 @@ class Validity {
   bool operator==(const Validity&) const = default;
 
  private:
-  uint64_t change_count_ = 0;  // 0: unknown
+  uint64_t change_count_ = 0;  // 0 if the validity is unknown
 };
 
 /// An answer and its validity.
@@ -74,11 +60,11 @@ struct Valid {
   T value;
   Validity validity;
 };
-// clang 14 does not deduce the arguments of an aggregate.
+// A deduction guide for clang 14, which does not deduce the template arguments of an aggregate.
 template <typename T>
 Valid(T, Validity) -> Valid<T>;
 
-/// When the store was asked. Taken before the store is asked or watched.
+/// The time of a request to the store, taken before the store is watched or called.
 struct Moment {
   int64_t steady_ns = 0;
   uint64_t change_count = 0;
@@ -86,16 +72,16 @@ struct Moment {
   [[nodiscard]] static Moment Now(const Store& store) {
     return {SteadyNowNs(), store.change_count()};
   }
-  /// Valid as long as nothing in the store changes; narrow it (&=) by the validity of each answer.
-  /// A guarantee only together with a watch.
+  /// The validity of an answer while nothing in the store changes. Combine it (&=) with the
+  /// validity of each answer; by itself it guarantees nothing.
   [[nodiscard]] Validity validity() const { return Validity(change_count); }
 };
 
-/// When a cached answer was last checked, and how long that check holds. Thread-safe.
+/// When a cached answer was last checked, and how long that check is valid. Thread-safe.
 class Freshness {
  public:
-  /// The store was asked at `asked`, and its answer holds for `validity`. It is reused for `lasts`
-  /// even if it may not hold.
+  /// Records a check: the store was called at `asked`, and its answer has the given validity. The
+  /// answer is reused for `lasts` even if it may no longer be valid.
   void Set(const Moment& asked, Validity validity, Age lasts = {}) {
     const bool is_valid = validity.is_known() && validity == asked.validity();
     checked_ns_.store(asked.steady_ns, std::memory_order_relaxed);
@@ -103,13 +89,21 @@ class Freshness {
     state_.store(asked.change_count << 1 | (is_valid ? 1 : 0), std::memory_order_release);
   }
 
+  /// Copies the freshness of `other`, for a value made from another value.
+  void Copy(const Freshness& other) {
+    checked_ns_ = other.checked_ns_.load(std::memory_order_relaxed);
+    lasts_ns_ = other.lasts_ns_.load(std::memory_order_relaxed);
+    state_ = other.state_.load(std::memory_order_acquire);
+  }
+
   [[nodiscard]] Validity validity() const {
     const uint64_t state = state_.load(std::memory_order_acquire);
     return Validity((state & 1) != 0 ? state >> 1 : 0);
   }
 
-  /// Known to be still valid, or checked less than `max_age` (or, unless that is 0, `lasts`) ago
-  /// with no change reported by the store since.
+  /// True if the answer is known to be valid. Also true if the store has reported no change since
+  /// the check, and the check is younger than `max_age`, or, unless `max_age` is 0, younger than
+  /// `lasts`.
   [[nodiscard]] bool IsFresh(const Store& store, Age max_age) const {
     if (max_age == kAnyAge) return true;
     const uint64_t state = state_.load(std::memory_order_acquire);
@@ -123,16 +117,16 @@ class Freshness {
  private:
   std::atomic<int64_t> checked_ns_{0};
   std::atomic<int64_t> lasts_ns_{0};
-  std::atomic<uint64_t> state_{0};  // the change count; the lowest bit: it is watched
+  std::atomic<uint64_t> state_{0};  // the change count; the lowest bit is set if it is watched
 };
 
-/// Whether a version is racy: so young that a further change may leave it looking the same. It is
-/// used, but nothing derived from it is cached.
+/// Whether a version is racy: so recent that a further change may not change the version. A racy
+/// version is used, but nothing derived from it is cached.
 [[nodiscard]] bool IsRacy(const Store& store, const ObjectInfo& info);
 
-/// Sleeps until a version that is racy now no longer is, and returns true: ask the store again.
-/// False at once if this thread may not wait, or if the clock of the store is so coarse that
-/// waiting costs more than it saves.
+/// If a version is racy now, sleeps until it no longer is, and returns true; the caller must then
+/// call the store again. Returns false at once if this thread may not wait, or if the timestamps of
+/// the store are so coarse that waiting costs more than it saves.
 [[nodiscard]] bool WaitOutRacy(const Store& store);
 
 }  // namespace zarrfs

@@ -25,7 +25,7 @@ void AppendUtf8(uint32_t c, std::string& text) {
     text += static_cast<char>(0x80 | (c >> 6 * rest & 0x3f));
 }
 
-// Code points of one element, excluding trailing zeros.
+// The code points of a fixed-length UTF-32 element, without trailing zeros.
 std::vector<uint32_t> CodePoints(BytesView element) {
   std::vector<uint32_t> points;
   for (size_t at = 0; at < element.size(); at += 4)
@@ -39,11 +39,11 @@ Result<Bytes> AsUtf8(BytesView elements, size_t item_size, size_t bytes) {
   for (size_t at = 0, to = 0; at < elements.size(); at += item_size, to += bytes) {
     std::string text;
     for (const uint32_t c : CodePoints(elements.subspan(at, item_size))) {
-      if (!IsCodePoint(c)) return Fail(ErrorCode::kDamaged, "{:#x} is no character", c);
+      if (!IsCodePoint(c)) return Fail(ErrorCode::kDamaged, "{:#x} is not a Unicode character", c);
       AppendUtf8(c, text);
     }
     if (text.size() > bytes) {
-      return Fail(ErrorCode::kDamaged, "a text of {} bytes, at most {} were expected", text.size(),
+      return Fail(ErrorCode::kDamaged, "string of {} bytes, expected at most {}", text.size(),
                   bytes);
     }
     std::ranges::copy(std::as_bytes(std::span(text)), out.begin() + static_cast<ptrdiff_t>(to));

@@ -1,5 +1,5 @@
-// AssembledFile: one file made of whole arrays: a header, then the elements of each array in C
-// order. The position of each element is computed; only the header is held in memory.
+// AssembledFile: one file made from whole arrays. It has a header, followed by the elements of each
+// array in C order. The position of each element is computed, so only the header is held in memory.
 #pragma once
 
 #include <cstddef>
@@ -17,71 +17,77 @@
 
 namespace zarrfs {
 
-/// How an element is encoded in a file: widened, then converted, then in the file's byte order.
+/// How an element is encoded in a file: it is widened, then converted, then put in the file's byte
+/// order.
 struct ElementForm {
-  DataType type;         // in the file
-  bool is_wide = false;  // by Widen()
+  DataType type;         // the type in the file
+  bool is_wide = false;  // whether Widen() is applied first
   bool is_converted =
-      false;  // to the number or text that `type` is; what that cannot hold: kDamaged
+      // Whether elements are converted to `type`, a number or text type; an element that it cannot
+      // represent is kDamaged.
+      false;
   bool is_big_endian = false;
 
   [[nodiscard]] size_t item_size() const { return type.item_size; }
   [[nodiscard]] bool is_as_stored() const { return !is_wide && !is_converted; }
 };
 
-/// Encodes `elements` of type `from`, little-endian, as in the file.
+/// Converts little-endian `elements` of type `from` to their form in the file.
 [[nodiscard]] Result<Bytes> InForm(Bytes elements, const DataType& from, const ElementForm& form);
 
-/// All elements of one array.
+/// The part of a file that holds all elements of one array.
 struct FilePart {
-  uint64_t offset = 0;    // in the file, in bytes
+  uint64_t offset = 0;    // the position in the file, in bytes
   uint64_t elements = 0;  // number of elements
-  size_t array = 0;       // index in FileSource::arrays
+  size_t array = 0;       // an index in FileSource::arrays
   ElementForm form;
 
-  [[nodiscard]] uint64_t size() const { return elements * form.item_size(); }  // bytes
+  [[nodiscard]] uint64_t size() const { return elements * form.item_size(); }  // in bytes
 };
 
 struct AssembledFile {
-  std::string header;                   // beginning of the file
-  std::vector<FilePart> parts;          // by offset, without overlap; gaps are zeros
-  uint64_t size = 0;                    // bytes
-  std::vector<std::string> notes = {};  // omissions from this file or another, with reasons
-  /// If a NetCDF file is CDF-5 because CDF-2 would lose something: what, and which readers cannot
-  /// open it.
+  std::string header;  // the beginning of the file
+  // Sorted by offset, without overlap; gaps between parts are filled with zeros.
+  std::vector<FilePart> parts;
+  uint64_t size = 0;                    // the size of the file in bytes
+  std::vector<std::string> notes = {};  // what this file or another lacks, with reasons
+  /// Why a NetCDF file is CDF-5, because CDF-2 would lose something: the array, the reason, and the
+  /// readers that cannot open the file.
   std::string why_cdf5 = {};
-  /// In a view whose arrays are folders: the document that describes the file, which is a chunk.
-  /// Empty if the array cannot be shown, for the reason in `notes`.
+  /// In a view whose arrays are folders, the file is a chunk, and this is the document of the
+  /// array. Empty if the array cannot be shown; `notes` has the reason.
   std::string document = {};
 };
 
-/// Properties of an array's elements, after a scan of all.
+/// Properties of an array's elements, found by scanning all of them.
 struct ElementRange {
-  bool fits_int32 = false;       // integers and dates: every value does
-  uint64_t text_bytes = 0;       // texts: longest one in UTF-8, at least 1
-  uint64_t text_characters = 0;  // texts of variable length: longest one, at least 1
+  bool fits_int32 = false;  // for integers and dates: every value fits into an int32
+  uint64_t text_bytes = 0;  // for strings: the length of the longest string in UTF-8, at least 1
+  // For strings of variable length: the length of the longest string, at least 1.
+  uint64_t text_characters = 0;
 };
-/// The range of integers, dates or texts; nullopt for other types.
+/// The range of `elements`, which are integers, dates or strings; nullopt for other types.
 [[nodiscard]] std::optional<ElementRange> RangeOf(BytesView elements, const DataType& type);
 
 /// The classic NetCDF format of a file.
 enum class NetcdfFormat {
-  kAuto,  // CDF-2, which most readers know, if it can express everything
+  kAuto,  // CDF-2, which most readers support, if it can express everything; otherwise CDF-5
   kCdf2,
   kCdf5,
 };
 
-/// The input of a file.
+/// The arrays from which a file is made.
 struct FileSource {
   struct Array {
     std::string_view name;
     const ArrayMetadata* metadata;
   };
-  const GroupMetadata* group = nullptr;  // null for the file of one array
-  std::span<const Array> arrays;         // that array; or those directly below the group, by name
-  std::string_view name;                 // of the group or the array; the file's name
-  /// Scans all elements of array number `array`. kUnsupported if there are too many, or no item of
-  /// one size can hold them.
+  const GroupMetadata* group = nullptr;  // null if the file shows one array
+  // The array to show, or the arrays directly below the group, by name.
+  std::span<const Array> arrays;
+  std::string_view name;  // the name of the group or array, which is also the file's name
+  /// Scans all elements of array number `array`. kUnsupported if it has too many elements, or if
+  /// they do not fit into items of one size.
   std::function<Result<ElementRange>(size_t array)> scan;
   NetcdfFormat netcdf = NetcdfFormat::kAuto;
 };

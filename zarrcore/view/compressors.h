@@ -1,4 +1,4 @@
-// The compressors of Zarr v2: "id" of "compressor" in .zarray.
+// The compressors of Zarr v2, by their "id" in the "compressor" of .zarray.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace zarrfs {
 inline constexpr std::array<std::string_view, 7> kCompressors = {"gzip", "zlib", "zstd", "bz2",
                                                                  "lz4",  "lzma", "blosc"};
 
-/// A subset, by numbers in kCompressors.
+/// A set of compressors, by their index in kCompressors.
 using CompressorSet = std::bitset<kCompressors.size()>;
 inline constexpr CompressorSet kAllCompressors = (1U << kCompressors.size()) - 1;
 
@@ -22,9 +22,9 @@ inline constexpr CompressorSet kAllCompressors = (1U << kCompressors.size()) - 1
   return found != kCompressors.end() && set[static_cast<size_t>(found - kCompressors.begin())];
 }
 
-/// Parses ids separated by colons, "zlib:blosc", or "none"; nullopt if one of them is unknown.
+/// Parses ids separated by colons, such as "zlib:blosc", or "none". nullopt if an id is unknown.
 [[nodiscard]] std::optional<CompressorSet> ParseCompressors(std::string_view ids);
-/// The inverse of ParseCompressors().
+/// Formats a set so that ParseCompressors() can parse it.
 [[nodiscard]] std::string CompressorNames(const CompressorSet& set);
 
 }  // namespace zarrfs

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kCrs = "_CRS";
 
-// The address of "EPSG:32633" at the OGC; "" if the code has another form.
+// The URL at OGC of a code such as "EPSG:32633"; "" if the code has another form.
 std::string AddressOf(const std::string& code) {
   const size_t colon = code.find(':');
   if (colon == 0 || colon == std::string::npos || colon + 1 == code.size()) return "";
@@ -21,7 +21,7 @@ std::string AddressOf(const std::string& code) {
                      code.substr(colon + 1));
 }
 
-// What GeoZarr's `proj:*` say; null if nothing of the right type.
+// The coordinate system in GeoZarr's `proj:*` attributes; null if none of them has a valid type.
 Json ProjOf(const Json& attributes) {
   const Json& wkt = MemberOrNull(attributes, "proj:wkt2");
   if (TextOf(wkt) != nullptr && !TextOf(wkt)->empty()) return Json{{"wkt", wkt}};
@@ -33,7 +33,8 @@ Json ProjOf(const Json& attributes) {
   return address.empty() ? Json() : Json{{"url", address}};
 }
 
-// The path of a size in GeoZarr's `multiscales`; "" if it is no such entry. (Drafts: "group".)
+// The path in an entry of GeoZarr's `multiscales`, whose member is called "asset", or "group" in
+// drafts. "" if the entry has no path.
 std::string_view AssetOf(const Json& entry) {
   for (const char* const name : {"asset", "group"}) {
     if (const std::string* const path = TextOf(MemberOrNull(entry, name))) return *path;
@@ -41,7 +42,7 @@ std::string_view AssetOf(const Json& entry) {
   return "";
 }
 
-// Whether `multiscales` list the array at `below`, or the group that it is in.
+// True if `multiscales` lists the array at `below` or its group.
 bool IsInPyramid(const Json& attributes, std::string_view below) {
   const Json& layout = MemberOrNull(MemberOrNull(attributes, "multiscales"), "layout");
   return layout.is_array() && std::ranges::any_of(layout, [&](const Json& entry) {

@@ -1,4 +1,4 @@
-// The coordinate system of an array, for GDAL, which reads it from the attribute `_CRS`.
+// The coordinate system of an array in the form that GDAL reads, the attribute `_CRS`.
 #pragma once
 
 #include <string>
@@ -9,31 +9,33 @@
 
 namespace zarrfs {
 
-/// The value of `_CRS` that `attributes` of an array make: of GeoZarr's `proj:wkt2`,
-/// `proj:projjson` or `proj:code`, or of `crs_wkt` or `spatial_ref`, which CF and GDAL write into
-/// the variable that `grid_mapping` names, and some writers into the array itself. Null if they say
-/// nothing of the right type.
+/// The value of `_CRS` for an array, made from its `attributes`: GeoZarr's `proj:wkt2`,
+/// `proj:projjson` or `proj:code`, or `crs_wkt` or `spatial_ref`. CF and GDAL write the last two
+/// into the variable that `grid_mapping` names; some writers write them into the array itself. Null
+/// if no attribute has a valid type.
 [[nodiscard]] Json GdalCrsOf(const Json& attributes);
 
-/// `attributes` with that as `_CRS`. Unchanged if they have a `_CRS`, or say nothing.
+/// Adds the result of GdalCrsOf() to `attributes` as `_CRS`, unless they have a `_CRS` or the
+/// result is null.
 [[nodiscard]] Json WithGdalCrs(Json attributes);
 
-/// The name of the variable that `grid_mapping` names, the first of several; "" if it names none.
-/// (CF conventions, "Grid Mappings")
+/// The first variable that `grid_mapping` names; "" if there is none. See CF conventions, "Grid
+/// Mappings".
 [[nodiscard]] std::string GridMappingOf(const Json& attributes);
 
-/// The value of `_CRS` for an array at `below`, a path from a group with these `attributes`.
-/// GeoZarr's `proj:*` of a group are those of the arrays directly in it and of the sizes that its
-/// `multiscales` lists; where `spatial:dimensions` names dimensions, of arrays that have them. Null
-/// if the group says nothing of the array. `dimensions`: the value of _ARRAY_DIMENSIONS.
+/// The value of `_CRS` that an array gets from the `attributes` of a group above it, or null.
+/// `below` is the path from the group to the array, `dimensions` the array's _ARRAY_DIMENSIONS. A
+/// group's `proj:*` apply to the arrays directly in it and to the resolutions that its
+/// `multiscales` lists. If the group has `spatial:dimensions`, they apply only to arrays that have
+/// these dimensions.
 [[nodiscard]] Json GdalCrsOfGroup(const Json& attributes, std::string_view below,
                                   const Json& dimensions);
 
-/// Whether GeoZarr's `multiscales` of a group list the array called `name` itself as a size.
+/// True if GeoZarr's `multiscales` of a group lists the array called `name` as a resolution.
 [[nodiscard]] bool IsSizeOf(const Json& attributes, std::string_view name);
 
-/// The text of a .zattrs of the view with `crs` as _CRS and `names` as _ARRAY_DIMENSIONS, unless
-/// they are null.
+/// Returns a .zattrs with `crs` as _CRS and `names` as _ARRAY_DIMENSIONS. If one of them is null,
+/// that attribute stays unchanged.
 [[nodiscard]] Result<std::string> WithPlace(std::string_view text, const Json& crs,
                                             const Json& names);
 

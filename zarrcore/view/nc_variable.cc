@@ -20,12 +20,13 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// CF conventions, 2.5.1 and 3.5.
+// Attributes that must have the type of the array's values: CF conventions, 2.5.1 and 3.5.
 constexpr std::array kOfTheTypeOfValues = {"valid_min"sv,     "valid_max"sv,    "valid_range"sv,
                                            "missing_value"sv, "actual_range"sv, "flag_values"sv,
                                            "flag_masks"sv};
 
-// The type that represents all values of a number type exactly.
+// The NetCDF type that represents all values of a number type exactly; nullopt if NetCDF lacks such
+// a type.
 std::optional<NcType> ExactType(const DataType& type) {
   const size_t size = type.item_size;
   switch (type.kind) {
@@ -48,7 +49,8 @@ std::optional<NcType> ExactType(const DataType& type) {
   }
 }
 
-// The CDF-2 type that represents all its values, or all values known to occur.
+// The CDF-2 type that represents all values of `exact`. With `fits_int32`, the type needs to
+// represent only the values that occur, all of which fit into an int32.
 std::optional<NcType> Cdf2Type(NcType exact, bool fits_int32) {
   if (exact <= NcType::kDouble) return exact;
   if (exact == NcType::kUbyte) return NcType::kShort;
@@ -66,7 +68,7 @@ bool IsInt32(const Json& json) {
   return json.is_number_integer() && ParseInteger(json, 32, /*is_signed=*/true).has_value();
 }
 
-// Whether the attributes promise that all values fit int, and the fill value does.
+// True if the attributes state that all values fit into an int, and the fill value also fits.
 bool IsPromisedToFit(const ArrayMetadata& array) {
   const Json& range = MemberOrNull(array.attributes, "valid_range");
   const bool has_range =
@@ -88,7 +90,7 @@ void AppendBig(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&bits), sizeof bits);
 }
 
-// Appends a number as a value of the type; false if that cannot represent it exactly.
+// Appends a number as a value of `type`. False if the type cannot represent it exactly.
 bool AppendNumber(std::string& out, const Json& json, NcType type) {
   const auto number = NumberOf(json);
   if (!number) return false;
@@ -100,7 +102,7 @@ bool AppendNumber(std::string& out, const Json& json, NcType type) {
     } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
       const auto value = static_cast<T>(*number);
       const bool is_exact = std::isnan(*number) || static_cast<double>(value) == *number;
-      // An integer with more bits than the fraction of a double.
+      // Rejects integers with more bits than the fraction of a double.
       const bool is_whole = !json.is_number_integer() || std::abs(*number) <= 0x1p53;
       if (is_exact && is_whole) AppendBig(out, value);
       return is_exact && is_whole;
@@ -110,7 +112,7 @@ bool AppendNumber(std::string& out, const Json& json, NcType type) {
   });
 }
 
-// The numbers as values of the first type that can represent all of them.
+// An attribute with numbers, in the first of `types` that can represent all of them.
 std::optional<NcAttribute> NumbersAs(const std::string& name, const Json& numbers,
                                      std::span<const NcType> types) {
   for (const NcType type : types) {
@@ -150,7 +152,7 @@ NcAttribute AttributeAs(const std::string& name, const Json& value, int version,
   return TextAs(name, value);
 }
 
-// The type of an attribute in NCZarr's notes, if the file's format has it.
+// The type that NCZarr's metadata state for an attribute, if the file's format has that type.
 std::optional<NcType> NotedType(const Json& attributes, const std::string& name, int version) {
   constexpr std::array kTypes = {
       std::pair("i1"sv, NcType::kByte),   std::pair("i2"sv, NcType::kShort),
@@ -167,7 +169,8 @@ std::optional<NcType> NotedType(const Json& attributes, const std::string& name,
   return std::nullopt;
 }
 
-// Converts numbers to the JSON of that type: a float has fewer digits than a double.
+// Converts numbers to the JSON that an attribute of type `noted` contains. A float has fewer digits
+// than a double.
 Json AsWritten(Json value, std::optional<NcType> noted) {
   if (noted != NcType::kFloat) return value;
   const auto round = [](Json& number) {
@@ -178,8 +181,8 @@ Json AsWritten(Json value, std::optional<NcType> noted) {
   return value;
 }
 
-// The value that xarray masks, as an element of the array: the attribute; in v2 also the fill
-// value.
+// The value that xarray masks, as an element of the array: the attribute _FillValue, or, in a v2
+// array without this attribute, the fill value.
 std::optional<FillBytes> MaskedValue(const ArrayMetadata& array, const Json& attributes) {
   const auto given = attributes.find("_FillValue");
   if (given != attributes.end()) {
@@ -196,7 +199,7 @@ std::optional<FillBytes> MaskedValue(const ArrayMetadata& array, const Json& att
   return array.fill_value;
 }
 
-// Whether the elements are characters.
+// True if the elements of `type` are strings.
 bool IsCharacters(const DataType& type) {
   return type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kString;
 }
@@ -218,7 +221,7 @@ Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
     return NcElements{NcType::kChar, {.type = type}, type.item_size};
   }
   if (type.kind == DataKind::kFixedLengthUtf32) {
-    // A character takes at most four bytes in UTF-8, too.
+    // A character takes at most four bytes in UTF-8, as many as in UTF-32.
     const uint64_t bytes = known ? known->text_bytes : type.item_size;
     return NcElements{
         NcType::kChar, {.type = TextType(TextItems::kUtf8, bytes), .is_converted = true}, bytes};
@@ -229,7 +232,7 @@ Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
   }
   DataType number = type;
   NcElements elements;
-  // Half floats are widened, too; a bool is a number already.
+  // Half floats are widened, although they are numbers. Bools are written as bytes, like numbers.
   const bool is_half = type.kind == DataKind::kFloat && type.item_size == 2;
   if (const auto wide = WideTypeOf(type); wide && (!IsNumber(type) || is_half)) {
     elements.form.is_wide = true;
@@ -244,7 +247,7 @@ Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
   const auto stored = version == 2 ? Cdf2Type(*exact, fits) : exact;
   if (!stored) {
     return Fail(ErrorCode::kUnsupported,
-                "data type '{}': CDF-2 has no such type, and that all values are int is not known",
+                "data type '{}': CDF-2 has no such type, and the values may not fit int",
                 type.name);
   }
   elements.type = *stored;
@@ -276,10 +279,10 @@ std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array, const NcElem
   attributes = WithCfTime(std::move(attributes), array.data_type, notes);
   std::vector<NcAttribute> made;
   const auto masked = MaskedValue(array, attributes);
-  // Masked values would become true.
+  // If a value is masked, xarray would convert it to true.
   if (!masked) attributes = WithBoolType(std::move(attributes), array.data_type, notes);
   if (masked && elements.type != NcType::kChar) {
-    // A value that the file's type cannot hold does not occur.
+    // If the file's type cannot represent the masked value, no element has that value.
     const auto value = InForm(*masked, array.data_type, elements.form);
     if (value) {
       const auto bytes = std::span(*value);

@@ -24,13 +24,15 @@ constexpr uint64_t kMaxNcSize = uint64_t{1} << 62;
 
 uint64_t RoundedUp(uint64_t value, uint64_t to) { return CeilDiv(value, to) * to; }
 
-// A variable that has no position in the file yet.
+// A variable whose position in the file is not yet known.
 struct Planned {
   size_t array = 0;
   NcElements elements;
-  uint64_t count = 0;   // of the array's elements
-  uint64_t size = 0;    // size of all values in bytes
-  uint64_t record = 0;  // bytes of a record; there are no records: then `size` is 0
+  uint64_t count = 0;  // the number of elements of the array
+  uint64_t size = 0;   // the size of all values in bytes
+  // For a variable with records, the size of a record in bytes; `size` is then 0, because the file
+  // has no records.
+  uint64_t record = 0;
 };
 
 class FilePlan {
@@ -53,7 +55,7 @@ class FilePlan {
     LimitSizes();
   }
 
-  // The arrays that a file of this version cannot contain.
+  // The arrays that a file of this version cannot contain, with reasons.
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
   AssembledFile Make() {
@@ -73,7 +75,8 @@ class FilePlan {
           {header.variables[v].begin, planned.count, planned.array, planned.elements.form});
       end = header.variables[v].begin + RoundedUp(planned.size, 4);
     }
-    // Records, of which there are none, would follow all other variables.
+    // A variable without values still needs an offset: the end of all other variables, where
+    // records would begin.
     uint64_t records = RoundedUp(end, kBoundary);
     for (size_t v = 0; v < variables_.size(); ++v) {
       if (variables_[v].size > 0) continue;
@@ -114,8 +117,8 @@ class FilePlan {
     const auto empty = std::ranges::find(array.shape, 0);
     if (empty != array.shape.end() && !MayHaveNoRecords(a)) {
       return tl::unexpected(WhyNot(a,
-                                   "only one dimension of a NetCDF file may have no length, and "
-                                   "only as the first one of an array"));
+                                   "a NetCDF file may have only one dimension of length 0, and "
+                                   "only as the first dimension of an array"));
     }
     const bool is_long =
         std::ranges::any_of(array.shape, [](uint64_t length) { return length > kMaxCdf2Length; });
@@ -126,7 +129,8 @@ class FilePlan {
                    *record};
   }
 
-  // Whether the array has a dimension of length 0, which becomes that of the records.
+  // True if only the first dimension of the array has length 0, and it can be the file's record
+  // dimension. A file has at most one.
   bool MayHaveNoRecords(size_t a) {
     const ArrayDimensions& dimensions = dimensions_of_[a];
     if (dimensions.shape[0] != 0 || std::ranges::count(dimensions.shape, 0) != 1) return false;
@@ -135,7 +139,7 @@ class FilePlan {
     return records_ == name;
   }
 
-  // In CDF-2 only one variable may be larger than 4 GiB: the last one, if none has records.
+  // In CDF-2, only the last variable may be larger than 4 GiB, and only if no variable has records.
   void LimitSizes() {
     if (version_ != 2) return;
     const auto is_small = [](const Planned& each) { return each.size <= kMaxCdf2Size; };
@@ -144,7 +148,7 @@ class FilePlan {
     LeaveOut(large + 1, "only one variable of CDF-2 may be larger than 4 GiB");
     const auto has_size = [](const Planned& each) { return each.size > 0; };
     LeaveOut(std::stable_partition(variables_.begin(), variables_.end(), has_size),
-             "of length 0, which CDF-2 cannot combine with a variable larger than 4 GiB");
+             "its length is 0, which CDF-2 cannot combine with a variable larger than 4 GiB");
   }
 
   // Omits the variables from `first` on.
@@ -192,16 +196,17 @@ class FilePlan {
 
   const FileSource& source_;
   const int version_;
-  std::vector<ArrayDimensions> dimensions_of_;  // of each array
+  std::vector<ArrayDimensions> dimensions_of_;  // the dimensions of each array
   SharedDimensions shared_;
-  std::string records_;  // the dimension of length 0
+  std::string records_;  // the name of the dimension of length 0
   std::vector<Planned> variables_;
   std::vector<std::string> left_out_;
-  std::map<std::pair<std::string, uint64_t>, size_t> numbers_;  // of dimensions
+  // The index of each dimension, by its name and length.
+  std::map<std::pair<std::string, uint64_t>, size_t> numbers_;
   std::set<std::string> dimension_names_;
 };
 
-// `reasons`: what CDF-2 would omit, each with its array.
+// Says why a file is CDF-5. `reasons`: the arrays that CDF-2 would omit, each with the reason.
 std::string WhyCdf5(const std::vector<std::string>& reasons) {
   const size_t others = reasons.size() - 1;
   return fmt::format(
@@ -223,7 +228,7 @@ class NcViewImplementation final : public View {
                               const ViewContext& /*context*/) const override {
     if (metadata.grid_only) return tl::unexpected(*metadata.grid_only);
     if (metadata.data_type.kind == DataKind::kString) {
-      // Their lengths are found when the file is made.
+      // The lengths of the strings are determined later, when the file is made.
       return layout.inner_texts.map([](const VlenChain&) { return ArrayView{}; });
     }
     const auto elements = NcElementsOf(metadata, 5, std::nullopt);
@@ -237,7 +242,7 @@ class NcViewImplementation final : public View {
     FilePlan plan(source, 2);
     if (source.netcdf == NetcdfFormat::kCdf2 || plan.left_out().empty()) return plan.Make();
     FilePlan larger(source, 5);
-    // Arrays that CDF-5 cannot contain either are no reason to use it.
+    // Arrays that CDF-5 cannot contain either are no reason to use CDF-5.
     if (larger.left_out().size() >= plan.left_out().size()) return plan.Make();
     std::vector<std::string> reasons = plan.left_out();
     std::erase_if(reasons, [&](const std::string& reason) {

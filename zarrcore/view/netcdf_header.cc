@@ -15,13 +15,13 @@ class HeaderWriter {
  public:
   explicit HeaderWriter(int version) : version_(version), text_("CDF") {
     text_ += static_cast<char>(version);
-    Count(0);  // records
+    Count(0);  // the number of records
   }
 
   void Big(uint64_t value, size_t bytes) {
     for (size_t i = bytes; i-- > 0;) text_ += static_cast<char>(value >> 8 * i & 0xff);
   }
-  // NON_NEG: of 64 bits in CDF-5.
+  // Writes a NON_NEG, which has 64 bits in CDF-5 and 32 in CDF-2.
   void Count(uint64_t value) { Big(value, version_ == 5 ? 8 : 4); }
   void Text(std::string_view text) {
     Count(text.size());
@@ -31,7 +31,7 @@ class HeaderWriter {
     text_ += bytes;
     text_.resize((text_.size() + 3) / 4 * 4, '\0');
   }
-  // The tag and length of a list; an empty list has no tag.
+  // Writes the tag and length of a list. An empty list has the tag ABSENT, 0.
   void List(Tag tag, size_t count) {
     Big(count == 0 ? 0 : static_cast<uint32_t>(tag), 4);
     Count(count);
@@ -52,7 +52,8 @@ class HeaderWriter {
     Attributes(variable.attributes);
     Big(static_cast<uint32_t>(variable.type), 4);
     const uint64_t size = (variable.size + 3) / 4 * 4;
-    // Stands for a size beyond 32 bits, which readers compute from the dimensions.
+    // The largest 32-bit number means that the size is larger. Readers compute it from the
+    // dimensions.
     Count(version_ == 5 ? size : std::min<uint64_t>(size, UINT32_MAX));
     Big(variable.begin, 8);
   }

@@ -1,5 +1,5 @@
 // NetcdfHeader: the header of a file in one of NetCDF's classic formats, CDF-2 ("64-bit offset")
-// and CDF-5 ("64-bit data"): "File Format Specifications" in the NetCDF documentation.
+// and CDF-5 ("64-bit data"). See "File Format Specifications" in the NetCDF documentation.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace zarrfs {
 
-/// Numbered as in the format; CDF-2 ends with kDouble.
+/// The types, with the numbers that the format uses. CDF-2 has the types up to kDouble.
 enum class NcType : uint32_t {
   kByte = 1,
   kChar,
@@ -26,29 +26,30 @@ enum class NcType : uint32_t {
   kUint64,
 };
 
-/// Size of one value in bytes.
+/// The size of one value in bytes.
 [[nodiscard]] size_t SizeOf(NcType type);
-/// The equivalent type of the core specification; for kChar, uint8.
+/// The equivalent data type of the Zarr core specification; uint8 for kChar.
 [[nodiscard]] DataType DataTypeOf(NcType type);
 
 struct NcDimension {
   std::string name;
-  uint64_t length = 0;  // 0: the record dimension, without records; at most one per file
+  uint64_t length = 0;  // 0: the record dimension, of which a file has at most one
 };
 
 struct NcAttribute {
   std::string name;
   NcType type = NcType::kChar;
-  std::string values;  // big-endian
+  std::string values;  // the values in big-endian order
 };
 
 struct NcVariable {
   std::string name;
-  std::vector<size_t> dimensions;  // their numbers
+  std::vector<size_t> dimensions;  // the numbers of the dimensions
   std::vector<NcAttribute> attributes;
   NcType type = NcType::kByte;
-  uint64_t size = 0;   // size of its values in bytes; of one record, if it has records
-  uint64_t begin = 0;  // offset in the file
+  // The size of all values in bytes, or of one record if the variable has records.
+  uint64_t size = 0;
+  uint64_t begin = 0;  // the position of the values in the file
 };
 
 struct NetcdfHeader {
@@ -56,11 +57,13 @@ struct NetcdfHeader {
   std::vector<NcAttribute> attributes;
   std::vector<NcVariable> variables;
 
-  /// `version`: 2 or 5. The length does not depend on the variables' `begin`.
+  /// The bytes of the header. `version` is 2 or 5. The length does not depend on the variables'
+  /// `begin`.
   [[nodiscard]] std::string Encode(int version) const;
 };
 
-/// Maximum size of a CDF-2 variable that need not be the last, and of its dimensions.
+/// Maximum size in bytes of a CDF-2 variable other than the last, and maximum length of a
+/// dimension.
 inline constexpr uint64_t kMaxCdf2Size = (uint64_t{1} << 32) - 4;
 inline constexpr uint64_t kMaxCdf2Length = (uint64_t{1} << 31) - 4;
 

@@ -14,7 +14,7 @@ namespace zarrfs {
 namespace {
 
 constexpr size_t kHeaderAlignment = 64;
-constexpr size_t kMaxHeader1 = 0xffff;  // maximum length in version 1.0
+constexpr size_t kMaxHeader1 = 0xffff;  // maximum length of the header in version 1.0
 constexpr uint64_t kMaxFileSize = uint64_t{1} << 62;
 
 Result<ElementForm> FormOf(const DataType& type) {
@@ -23,11 +23,11 @@ Result<ElementForm> FormOf(const DataType& type) {
     if (auto wide = WideTypeOf(type)) return ElementForm{.type = *wide, .is_wide = true};
   }
   if (type.item_size > 0) return ElementForm{.type = type};
-  return Fail(ErrorCode::kUnsupported,
-              "data type '{}': its elements have no fixed size, as those of .npy have", type.name);
+  return Fail(ErrorCode::kUnsupported, "data type '{}': .npy needs elements of a fixed size",
+              type.name);
 }
 
-// A Python literal. Control characters occur neither in names of numpy's fields nor elsewhere.
+// A Python string literal. Strings in a .npy header contain no control characters.
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -62,7 +62,8 @@ Result<std::string> HeaderOf(const ArrayMetadata& array, const ElementForm& form
                                  DescriptionOf(*dtype), ShapeText(array.shape));
   const bool is_ascii = std::string_view(text).find_first_of("\x7f") == std::string::npos &&
                         std::ranges::none_of(text, [](char c) { return (c & 0x80) != 0; });
-  // The magic number, two bytes of version, and the length of the text in 2 or 4 bytes.
+  // The header consists of a magic number, two bytes of version, the length of the dictionary in 2
+  // or 4 bytes, and the dictionary.
   const auto padded = [&](size_t before) {
     const size_t whole = (before + text.size() + 1 + kHeaderAlignment - 1) / kHeaderAlignment;
     return whole * kHeaderAlignment - before;

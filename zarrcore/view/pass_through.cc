@@ -10,7 +10,7 @@ bool IsAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// Replaces the separator in a .zarray that was parsed before.
+// Replaces the separator of chunk keys in a .zarray, which must be valid JSON.
 std::string WithSeparator(const std::string& zarray, char separator) {
   auto json = ParseJson(zarray, ".zarray");
   if (!json) return zarray;
@@ -18,8 +18,9 @@ std::string WithSeparator(const std::string& zarray, char separator) {
   return DumpJson(*json);
 }
 
-// Whether two objects have members of the same names, for which `are_same(name, a's, b's)` is true.
-// Sorted first, because an object searches all its members for a name.
+// True if two objects have members with the same names, and
+// `are_same(name, value in a, value in b)` is true for all of them. The members are sorted first,
+// because looking up a name in a Json object searches all its members.
 template <typename AreSame>
 bool HaveSameMembers(const Json& a, const Json& b, AreSame are_same) {
   if (a.size() != b.size()) return false;
@@ -36,7 +37,7 @@ bool HaveSameMembers(const Json& a, const Json& b, AreSame are_same) {
   });
 }
 
-// Equal except for the order of members; 1 and 1.0 differ.
+// True if two values differ at most in the order of members. 1 and 1.0 are different.
 bool AreEqual(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) return a.is_number_float() == b.is_number_float() && a == b;
   if (a.type() != b.type()) return false;
@@ -47,8 +48,8 @@ bool AreEqual(const Json& a, const Json& b) {
   });
 }
 
-// Readers accept any spelling of a number (except integers with a decimal point), and the texts of
-// the specification.
+// True if readers interpret both fill values as the same value. They accept any spelling of a
+// number, except an integer with a decimal point, and the strings of the specification.
 bool IsTheSameFill(const Json& rewritten, const Json& stored) {
   if (NonFinite(rewritten) || NonFinite(stored)) return false;
   if (rewritten.is_number() && stored.is_number()) {
@@ -62,7 +63,7 @@ bool IsTheSameFill(const Json& rewritten, const Json& stored) {
          stored.get_ref<const std::string&>().starts_with("0x");
 }
 
-// A name with a configuration, which is optional if it has no effect.
+// True if two extensions are the same. A configuration that has no effect may be absent.
 bool IsTheSameExtension(const Json& rewritten, const Json& stored) {
   if (!rewritten.is_object() || !stored.is_object()) return AreEqual(rewritten, stored);
   const auto without_empty = [](Json extension) {
@@ -76,7 +77,7 @@ bool IsTheSameExtension(const Json& rewritten, const Json& stored) {
 bool IsTheSameKeyEncoding(const Json& rewritten, const Json& stored) {
   if (IsTheSameExtension(rewritten, stored)) return true;
   if (!stored.is_object() || stored.size() != 1) return false;
-  // The separator if only a name is given.
+  // If a chunk key encoding has only a name, its default separator applies.
   const Json default_encoding = {{"name", "default"}, {"configuration", {{"separator", "/"}}}};
   const Json v2_encoding = {{"name", "v2"}, {"configuration", {{"separator", "."}}}};
   const Json& name = MemberOrNull(stored, "name");
@@ -90,7 +91,7 @@ ArrayView PassThroughV2(const ArrayMetadata& metadata, const ViewContext& contex
   ArrayView view;
   view.documents = StoredV2(*metadata.stored, ".zarray");
   view.encoding.as_stored = true;
-  // A scalar has one chunk, "0".
+  // An array of rank 0 has one chunk, "0", so the separator does not matter.
   if (metadata.rank() == 0) return view;
   view.naming.separator = metadata.key_encoding.separator;
   if (context.forced_separator != '\0' && context.forced_separator != view.naming.separator) {

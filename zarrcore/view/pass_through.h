@@ -1,6 +1,5 @@
-// Passes through documents and chunks of a v2 source to v2 readers, and documents of an unsharded
-// v3 source to the v3 view, where the view must agree with the source itself, read by the same
-// reader.
+// Passes documents and chunks of a v2 source through to v2 readers, and documents of an unsharded
+// v3 source to the v3 view. A reader then gets the same bytes from the view as from the source.
 #pragma once
 
 #include <string>
@@ -13,20 +12,22 @@
 
 namespace zarrfs {
 
-/// A v2 array with its own documents and chunk files, regardless of its codecs and data type. Only
-/// a forced separator changes its .zarray.
+/// Shows a stored v2 array with its own documents and chunk files, regardless of its codecs and
+/// data type. Only a forced separator changes the .zarray.
 [[nodiscard]] ArrayView PassThroughV2(const ArrayMetadata& metadata, const ViewContext& context);
 
-/// The documents of a v2 source: `name` (.zarray or .zgroup), and .zattrs if there is one.
+/// The stored documents of a v2 node: `name`, which is .zarray or .zgroup, and .zattrs if it
+/// exists.
 [[nodiscard]] std::vector<Document> StoredV2(const StoredDocuments& stored, std::string_view name);
 
-/// The bytes of a document as a value in another JSON document of this encoding. Text that is not
-/// JSON becomes a string: readers fail to parse that as they fail to parse the document.
+/// The bytes of a document, to be inserted as a value into another JSON document of this encoding.
+/// Invalid JSON becomes a string, which readers fail to parse, as they would fail with the document
+/// itself.
 [[nodiscard]] std::string InsideJson(std::string_view text, JsonEncoding encoding);
 
-/// Whether a Zarr v3 reader interprets an array's stored zarr.json like the rewritten one: they
-/// differ only in spellings that are both valid today (a fill value, an optional configuration, the
-/// order of members).
+/// True if a Zarr v3 reader interprets an array's stored zarr.json like the rewritten one. They may
+/// differ in the order of members and in spellings that are both valid today: of the fill value,
+/// and of an optional configuration.
 [[nodiscard]] bool MeansTheSame(const Json& rewritten, const Json& stored);
 
 }  // namespace zarrfs

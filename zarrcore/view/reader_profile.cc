@@ -28,7 +28,7 @@ constexpr std::array kOfJzarr = {"zlib"sv, "blosc"sv};
 const ReaderProfile& ZarrPython2Profile() {
   static constexpr ReaderProfile profile = {
       .name = "v2",
-      .readers = "zarr-python 2, xarray with it, whatever reads Zarr v2",
+      .readers = "zarr-python 2, xarray with it, other readers of Zarr v2",
       .types = Types({kBool, kInt, kUint, kFloat, kComplex, kRaw, kNarrowInt, kNarrowUint,
                       kNarrowFloat, kNarrowComplex, kDatetime, kTimedelta, kFixedLengthUtf32,
                       kNullTerminatedBytes, kStruct, kString, kBytes},
@@ -51,7 +51,7 @@ const ReaderProfile& GdalProfile() {
       .types = Types(
           {kBool, kInt, kUint, kFloat, kComplex, kFixedLengthUtf32, kNullTerminatedBytes, kStruct},
           {kNarrowInt, kNarrowUint, kNarrowFloat, kNarrowComplex, kDatetime, kTimedelta}),
-      .longest_text = 249,  // items of 1,000 bytes are refused
+      .longest_text = 249,  // GDAL refuses items of 1,000 bytes
       .compressors = kOfGdal,
       .takes_complex_fill = false,
       .takes_text_fill = false,

@@ -1,5 +1,5 @@
-// ReaderProfile: the capabilities of a kind of Zarr v2 reader. A profile is a table; the one
-// translator (v2_view.h) shows every array such that the profile's reader can read it.
+// ReaderProfile: the capabilities of one kind of Zarr v2 reader, as a table. V2View (v2_view.h)
+// shows every array in a way that the reader with this profile can read.
 #pragma once
 
 #include <array>
@@ -14,79 +14,88 @@ namespace zarrfs {
 /// How the elements of a data type are shown.
 enum class TypeUse {
   kAsIs,
-  kWide,     // as the core type that holds all their values: codec/widen.h
-  kRefused,  // arrays of them are not shown
+  kWide,     // as elements of the core type that holds all their values: codec/widen.h
+  kRefused,  // arrays of this type are not shown
 };
 
 struct ReaderProfile {
-  std::string_view name;     // of the view: the folder of the mount
-  std::string_view readers;  // View::readers()
-  bool is_listed = true;     // View::is_listed()
+  std::string_view name;     // the name of the view, which is the name of its folder in the mount
+  std::string_view readers;  // see View::readers()
+  bool is_listed = true;     // see View::is_listed()
 
-  // Data types, by DataKind.
+  // How elements are shown, by the DataKind of their type.
   std::array<TypeUse, kDataKinds> types;
-  /// Texts of variable length become fixed-length ones of at most this many characters; 0: not
-  /// shown.
+  /// Maximum length in characters of variable-length strings, which are shown as fixed-length
+  /// strings. 0: arrays of such strings are hidden.
   uint64_t longest_text = 0;
   bool takes_float16 = true;
   bool takes_uint64 = true;
   bool takes_big_endian = true;
   bool takes_fortran_order = true;
 
-  // Compressors whose chunks are passed through, by their v2 ids. Chunks with other compressors,
-  // and those that v2 cannot describe, are decoded.
+  // The v2 ids of compressors whose chunks are passed through. Chunks with other compressors, or
+  // with codecs that v2 cannot describe, are decoded.
   std::span<const std::string_view> compressors;
   bool takes_snappy_in_blosc = true;
-  /// Likewise for filters of numcodecs before a compressor.
+  /// The v2 ids of numcodecs filters that may precede a compressor in chunks that are passed
+  /// through.
   std::span<const std::string_view> filters = {};
-  /// Zstd decoders fail on frames without a stated size, and on skippable frames.
+  /// True if the reader's zstd decoder fails on skippable frames, and on frames that do not state
+  /// their size.
   bool needs_plain_zstd = false;
 
-  // Fill values and missing chunks.
-  /// Masks what .zarray calls the fill value, also where no attribute _FillValue asks for it; and
-  /// knows no value for a missing chunk where that is null.
+  // How the reader treats fill values and missing chunks.
+  /// True if the reader masks the fill value of .zarray even without an attribute _FillValue, and
+  /// has no value for missing chunks if the fill value is null.
   bool masks_fill = false;
-  /// The fill value is that of missing chunks and masks nothing: any value may be stated.
+  /// True if the reader uses the fill value for missing chunks and masks nothing, so .zarray may
+  /// state any value.
   bool takes_fill_literally = false;
-  bool takes_complex_fill = true;  // [re, im]
-  bool takes_text_fill = true;     // of fixed-length text
+  bool takes_complex_fill = true;  // accepts the fill value [re, im] of complex types
+  bool takes_text_fill = true;     // accepts fill values of fixed-length strings
   bool takes_all_uint64_fill = true;
-  /// _FillValue remains an attribute, as a number of the array's type.
+  /// True if _FillValue stays an attribute, as a number of the array's type.
   bool keeps_fill_attribute = false;
-  bool needs_typed_fill = false;  // the reader infers the type of _FillValue: v2_attributes.h
+  bool needs_typed_fill = false;  // the reader infers the type of _FillValue; see v2_attributes.h
 
-  // Shapes.
-  bool takes_scalars = true;           // otherwise they become vectors of one element
-  bool takes_empty_dimensions = true;  // otherwise an array with one is not shown
-  bool takes_padding = true;           // chunks longer than the array
-  /// The maximum length of a dimension, and maximum number of elements of a chunk; larger arrays
-  /// are not shown.
+  // Properties of shapes.
+  bool takes_scalars = true;  // otherwise, a scalar becomes a vector of one element
+  // Otherwise, an array with a dimension of length 0 is not shown.
+  bool takes_empty_dimensions = true;
+  bool takes_padding = true;  // accepts chunks longer than the array
+  /// Maximum length of a dimension, and maximum number of elements in a chunk. Larger arrays are
+  /// hidden.
   uint64_t largest_extent = std::numeric_limits<uint64_t>::max();
 
-  // Documents.
-  /// Reads whatever a v2 source holds: its documents and chunks are passed through.
+  // Properties of documents.
+  // True if the reader supports every v2 source, so its documents and chunks are passed through.
   bool passes_v2_through = false;
   bool has_consolidated_metadata = false;
-  bool shows_ome_04 = false;      // OME-Zarr 0.5 as 0.4, and the files next to it: ome.h
-  bool has_cf_time = false;       // dates are numbers that attributes explain
-  bool is_gdal = false;           // reads coordinate systems from _CRS: gdal_crs.h
-  bool takes_empty_names = true;  // of attributes
-  bool is_netcdf = false;         // claims attributes with NCZarr's names for itself: nczarr.h
-  bool needs_plain_attributes = false;  // only numbers, lists of numbers, strings and objects
-  /// Identifies a dimension by its name alone, in the whole store: shared_dimensions.h.
+  // OME-Zarr 0.5 is shown as 0.4, with the files of OME groups; see ome.h.
+  bool shows_ome_04 = false;
+  bool has_cf_time = false;       // dates are shown as numbers, which attributes explain
+  bool is_gdal = false;           // coordinate systems are shown as _CRS; see gdal_crs.h
+  bool takes_empty_names = true;  // accepts attributes with an empty name
+  bool is_netcdf = false;         // the reader reserves NCZarr's attribute names; see nczarr.h
+  // Attributes may only be numbers, lists of numbers, strings and objects.
+  bool needs_plain_attributes = false;
+  /// True if the reader identifies a dimension in the whole store only by its name; see
+  /// shared_dimensions.h.
   bool shares_dimensions = false;
-  bool needs_strict_json = false;  // NaN and infinities in attributes become text
-  bool needs_plain_names = false;  // of dimensions, attributes and nodes: v2_attributes.h
-  bool needs_utf8 = false;         // text is UTF-8; otherwise escaped as ASCII
+  bool needs_strict_json = false;  // NaN and infinities in attributes become strings
+  // Names of dimensions, attributes and nodes are restricted; see v2_attributes.h.
+  bool needs_plain_names = false;
+  // Documents are in UTF-8; otherwise, other characters than ASCII are escaped.
+  bool needs_utf8 = false;
 };
 
-/// zarr-python 2 (2.13 to 2.18), and xarray with it.
+/// The profile of zarr-python 2 (2.13 to 2.18), with xarray.
 [[nodiscard]] const ReaderProfile& ZarrPython2Profile();
-/// GDAL 3.6.
+/// The profile of GDAL 3.6.
 [[nodiscard]] const ReaderProfile& GdalProfile();
-/// netCDF-C 4.9 as built by Debian, without filters.
+/// The profile of netCDF-C 4.9 as built by Debian, without filters.
 [[nodiscard]] const ReaderProfile& NetcdfProfile();
-/// jzarr 0.4, used by Bio-Formats, OMERO, QuPath and SNAP.
+/// The profile of jzarr 0.4, which Bio-Formats, OMERO, QuPath and SNAP use.
 [[nodiscard]] const ReaderProfile& JavaProfile();
 
 }  // namespace zarrfs

@@ -13,7 +13,7 @@ struct Use {
   size_t arrays = 0;
 };
 
-// Lengths by name.
+// The lengths of dimensions by name, and how each length is used.
 std::map<std::string, std::map<uint64_t, Use>> UsesOf(std::span<const ArrayDimensions> arrays) {
   std::map<std::string, std::map<uint64_t, Use>> uses;
   for (const ArrayDimensions& array : arrays) {
@@ -32,7 +32,7 @@ std::map<std::string, std::map<uint64_t, Use>> UsesOf(std::span<const ArrayDimen
 
 uint64_t LengthOfPlainName(const std::string& name, const std::map<uint64_t, Use>& lengths) {
   if (name == kScalarDimension) return 1;
-  // The first one of several: the smallest.
+  // Of equal elements, max_element returns the first, which here is the smallest length.
   return std::ranges::max_element(lengths, {},
                                   [](const auto& each) {
                                     const Use& use = each.second;
@@ -41,7 +41,7 @@ uint64_t LengthOfPlainName(const std::string& name, const std::map<uint64_t, Use
       ->first;
 }
 
-// Whether the name ends in `_` and another length.
+// True if the name ends in `_` and a number other than `length`.
 bool EndsInOtherLength(std::string_view name, uint64_t length) {
   const size_t digits = name.find_last_not_of("0123456789") + 1;
   if (digits == 0 || digits == name.size() || name[digits - 1] != '_') return false;
@@ -69,7 +69,7 @@ SharedDimensions ShareDimensions(std::span<const ArrayDimensions> arrays,
   const auto uses = UsesOf(arrays);
   SharedDimensions shared;
   std::set<std::string> taken(nodes.begin(), nodes.end());
-  std::set<std::string> without_plain = below;  // names that no length keeps
+  std::set<std::string> without_plain = below;  // original names that no length may keep
   for (const ArrayDimensions& array : arrays) {
     for (size_t d = 0; d < array.shape.size(); ++d) {
       if (!array.names[d].empty()) continue;

@@ -16,8 +16,9 @@
 namespace zarrfs {
 namespace {
 
-// "" for a dimension without a name. Readers of v3 know only dimension_names, and stores migrated
-// from v2 keep the attribute, out of date: it is used only for dimensions without any other name.
+// The dimension names of an array; "" for a dimension without a name. v3 readers use only
+// dimension_names, and the attribute may be out of date in stores that were migrated from v2. So
+// the attribute is used only for dimensions without another name.
 std::vector<std::string> GivenNames(const ArrayMetadata& metadata) {
   std::vector<std::string> names(metadata.rank());
   const auto given = metadata.attributes.find(kDimensionsAttribute);
@@ -44,7 +45,7 @@ struct IntegerType {
   }
 };
 
-// The smallest type that fits an integer.
+// The smallest integer type that can represent `integer`.
 std::optional<IntegerType> SmallestType(const Json& integer) {
   for (const int bits : {8, 16, 32, 64}) {
     for (const bool is_signed : {true, false}) {
@@ -55,13 +56,14 @@ std::optional<IntegerType> SmallestType(const Json& integer) {
   return std::nullopt;
 }
 
-// An integer beyond 64 bits, which no netCDF-C type can represent.
+// True for an integer that needs more than 64 bits, so no netCDF-C type can represent it.
 bool IsLarge(const Json& number) {
   const auto value = NonFinite(number);
   return value && std::isfinite(*value);
 }
 
-// netCDF-C gives a list the smallest type that fits its first number.
+// True if all numbers of a list fit into the smallest type of its first number. netCDF-C gives that
+// type to the whole list.
 bool FitTheTypeOfTheFirst(const Json& list) {
   const auto is_float = [](const Json& number) {
     return number.is_number_float() || NonFinite(number);
@@ -73,8 +75,8 @@ bool FitTheTypeOfTheFirst(const Json& list) {
   return type && std::ranges::all_of(list, [&](const Json& each) { return type->Fits(each); });
 }
 
-// The type that netCDF-C 4.9.0 infers from a number: the smallest integer type that fits it, or
-// double.
+// The type that netCDF-C 4.9.0 infers from a number: the smallest integer type that can represent
+// it, or double.
 std::string TypeAsWritten(const Json& number) {
   if (!number.is_number_integer()) return "<f8";
   const auto type = SmallestType(number);
@@ -115,7 +117,8 @@ struct CfUnit {
   std::string_view cf;
 };
 
-// CF has no months or years of a fixed length, and readers know no unit below nanoseconds.
+// The units of dates that CF defines. CF has no months and years of a fixed length, and its readers
+// know no unit smaller than nanoseconds.
 constexpr std::array kCfUnits = {
     CfUnit{"D", "days"},         CfUnit{"h", "hours"},         CfUnit{"m", "minutes"},
     CfUnit{"s", "seconds"},      CfUnit{"ms", "milliseconds"}, CfUnit{"us", "microseconds"},
@@ -127,7 +130,7 @@ std::string_view CfUnitOf(const DataType& type) {
   return type.time_scale == 1 && found != kCfUnits.end() ? found->cf : "";
 }
 
-// Removes the attribute, whose value is invalid, and adds a note.
+// Removes an attribute whose value is invalid, and adds a note.
 void LeaveOut(Json& attributes, const char* name, std::string_view wanted,
               std::vector<std::string>& notes) {
   notes.push_back(LeftOut(name, attributes[name], wanted));
@@ -137,7 +140,7 @@ void LeaveOut(Json& attributes, const char* name, std::string_view wanted,
 }  // namespace
 
 std::string LeftOut(std::string_view name, const Json& value, std::string_view wanted) {
-  return fmt::format("attribute {} left out: {} is no {}", name, Excerpt(value), wanted);
+  return fmt::format("attribute {} left out: found {}, expected {}", name, Excerpt(value), wanted);
 }
 
 bool AreDimensionNames(const Json& value, size_t rank) {
@@ -181,7 +184,7 @@ std::string PlainName(std::string name) {
   if (name.starts_with(' ')) name[0] = '_';
   if (name.size() > kMaxPlainName) {
     size_t end = kMaxPlainName;
-    // Do not cut a UTF-8 character.
+    // Does not cut a UTF-8 character.
     while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
     name.resize(end);
   }
@@ -199,7 +202,8 @@ void TypeFillAttribute(Json& attributes, const std::string& dtype) {
 }
 
 Json PlainAttributes(const Json& attributes) {
-  // Not inserted one by one into an object, which searches all members for each name.
+  // Collects the members in a vector, because inserting into a Json object searches all its
+  // members.
   Json::object_t plain;
   plain.reserve(attributes.size());
   std::set<std::string> names;

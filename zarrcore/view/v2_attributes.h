@@ -1,4 +1,4 @@
-// Attributes that readers of Zarr v2 can read.
+// Converts attributes to a form that readers of Zarr v2 can read.
 #pragma once
 
 #include <string>
@@ -12,59 +12,62 @@ namespace zarrfs {
 
 inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 
-/// The attribute _ARRAY_DIMENSIONS: a name for each dimension, which xarray, GDAL and netCDF-C
-/// need: that of dimension_names; if absent or null, that of the attribute; else one made from
-/// place and length. No name has two lengths in one array; with `with_lengths` not in any two
-/// arrays. `plain`: converted by PlainName().
+/// The value of the attribute _ARRAY_DIMENSIONS, which xarray, GDAL and netCDF-C need: a name for
+/// each dimension. The name comes from dimension_names, otherwise from the stored attribute,
+/// otherwise from the dimension's index and length. Dimensions of one array that differ in length
+/// differ in name; if `with_lengths`, so do dimensions of different arrays. `plain`: converts names
+/// with PlainName().
 [[nodiscard]] Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths);
 
-/// The given names, converted by PlainName(); "" for a missing one.
+/// The stored dimension names, converted with PlainName(); "" for a dimension without a name.
 [[nodiscard]] std::vector<std::string> PlainDimensionNames(const ArrayMetadata& metadata);
 
-/// A name that netCDF-C 4.9 accepts; it truncates others or crashes: no slash, no control
-/// character, no space at the beginning, at most kMaxPlainName bytes.
+/// Converts `name` to one that netCDF-C 4.9 accepts: no slash, no control character, no space at
+/// the beginning, and at most kMaxPlainName bytes. netCDF-C truncates other names or crashes.
 [[nodiscard]] std::string PlainName(std::string name);
 inline constexpr size_t kMaxPlainName = 200;
 
-/// `attributes` converted for netCDF-C 4.9, which refuses the whole store for one invalid
-/// attribute: a value that is neither a number, a text, an object nor a list of numbers becomes its
-/// JSON text; the numbers of a list all fit the smallest type of the first one, or become floats.
-/// Names become plain ones; an attribute without a name is omitted.
+/// Converts `attributes` for netCDF-C 4.9, which refuses a store with one invalid attribute. A
+/// value that is neither a number, a string, an object nor a list of numbers becomes a string of
+/// JSON. The numbers of a list become floats unless all fit into the smallest type of the first
+/// number. Names become plain names; an attribute with an empty name is omitted.
 [[nodiscard]] Json PlainAttributes(const Json& attributes);
 
-/// Turns NaN and infinities into text, at any depth: JSON has no such numbers, and jzarr refuses a
-/// .zattrs with one.
+/// Converts NaN and infinities to strings, at any depth of `value`. JSON has no such numbers, and
+/// jzarr refuses a .zattrs that contains one.
 void MakeStrict(Json& value);
 
-/// Adds the attribute _NCZARR_ATTR, which states the type of _FillValue, if netCDF-C 4.9.0 would
-/// infer a type other than the array's (`dtype`) from the spelling of the number: then it could not
-/// copy the variable. Later versions do not need it; 4.9.3 and later show it, as a text.
+/// Adds the attribute _NCZARR_ATTR, which states the type of _FillValue. Needed if netCDF-C 4.9.0
+/// would otherwise infer a type from the fill value that differs from the array's `dtype`, because
+/// it could not copy the variable then. Later versions do not need it; 4.9.3 and later show it as a
+/// string attribute.
 void TypeFillAttribute(Json& attributes, const std::string& dtype);
 
-/// The note on an attribute that a view omits because its readers expect `wanted` there.
+/// The note that a view omits an attribute because its readers expect `wanted` as its value.
 [[nodiscard]] std::string LeftOut(std::string_view name, const Json& value,
                                   std::string_view wanted);
 
-/// `attributes` without a _FillValue that is not a value of the type, with a line in `notes` on it.
+/// Returns `attributes`, without _FillValue if it is not a value of `type`; then also adds a line
+/// to `notes`.
 [[nodiscard]] Json WithValidFill(Json attributes, const DataType& type,
                                  std::vector<std::string>& notes);
 
-/// For readers of NetCDF, which lacks booleans: `attributes` with "dtype": "bool", by which xarray
-/// converts bytes back to bool. Not added if a value is masked, which would become true; another
-/// "dtype" stays. Other data types: `attributes`.
+/// For readers of NetCDF, which has no booleans: adds "dtype": "bool" to `attributes` of an array
+/// of booleans, so xarray converts bytes back to bool. Adds nothing if a value is masked, because
+/// xarray would convert it to true, or if `attributes` already has a "dtype".
 [[nodiscard]] Json WithBoolType(Json attributes, const DataType& type,
                                 std::vector<std::string>& notes);
 
-/// Whether the value of _ARRAY_DIMENSIONS names `rank` dimensions, some of which may be null.
+/// True if a value of _ARRAY_DIMENSIONS is a list of `rank` names, some of which may be null.
 [[nodiscard]] bool AreDimensionNames(const Json& value, size_t rank);
 
-/// For readers that know dates only as numbers: `attributes` plus the missing attributes of the CF
-/// conventions ("Time Coordinate") that explain the integers of numpy.datetime64 and
-/// numpy.timedelta64: "_FillValue", the integer for "not a time"; "units" and, for a point in time,
-/// "calendar"; or, if CF lacks the unit (years, picoseconds, steps of 10 us), "zarr_dtype", numpy's
-/// name of the type. Existing attributes stay, and an array with its own "units" gets no
-/// "calendar". An attribute of the wrong type is omitted, with a line in `notes`. Other data types:
-/// `attributes`.
+/// For readers that know dates only as numbers: adds the attributes of the CF conventions ("Time
+/// Coordinate") that explain the integers of numpy.datetime64 and numpy.timedelta64. These are
+/// "_FillValue", the integer that means "not a time"; "units"; and, for a point in time,
+/// "calendar". If CF lacks the unit (years, picoseconds, steps of 10 us), adds "zarr_dtype" with
+/// numpy's name of the type. Existing attributes stay, and an array with "units" gets no
+/// "calendar". An attribute of the wrong type is omitted, with a line in `notes`. Attributes of
+/// arrays of other types are returned unchanged.
 [[nodiscard]] Json WithCfTime(Json attributes, const DataType& type,
                               std::vector<std::string>& notes);
 

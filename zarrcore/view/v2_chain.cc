@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
-// Compressors with one parameter, for encoders: its name, range and default.
+// A compressor with one parameter for encoders: its name, range and default.
 struct OneParameter {
   std::string_view id;
   const char* parameter;
@@ -29,13 +29,13 @@ struct OneParameter {
 };
 constexpr std::array kOneParameter = {
     OneParameter{"gzip", "level", 0, 9, 5},
-    OneParameter{"zlib", "level", 0, 9, 1},  // jzarr refuses -1, the library's default
+    OneParameter{"zlib", "level", 0, 9, 1},  // jzarr refuses -1, zlib's default
     OneParameter{"zstd", "level", -131072, 22, 0},
     OneParameter{"bz2", "level", 1, 9, 1},
     OneParameter{"lz4", "acceleration", -kMaxInt, kMaxInt, 1},
 };
 
-// Adds the bytes of a checksum to the cut; false if the codec is not a checksum.
+// Adds the size of a checksum to the bytes that files omit. False if the codec is not a checksum.
 Result<bool> CutChecksum(const CodecSpec& codec, V2Chain& chain) {
   const auto checksum = Checksum::Of(codec);
   if (!checksum) return Fail(checksum);
@@ -45,7 +45,8 @@ Result<bool> CutChecksum(const CodecSpec& codec, V2Chain& chain) {
   return true;
 }
 
-// The v2 "compressor" of a bytes -> bytes codec; extra members would break zarr-python 2.
+// The v2 "compressor" for a bytes-to-bytes codec; nullopt if v2 has none. It has no additional
+// members, because zarr-python 2 would refuse them.
 std::optional<Json> Compressor(const CodecSpec& codec) {
   const std::string_view name = codec.plain_name();
   for (const auto& [id, parameter, minimum, maximum, otherwise] : kOneParameter) {
@@ -61,7 +62,7 @@ std::optional<Json> Compressor(const CodecSpec& codec) {
     return json;
   }
   if (name == "blosc") {
-    // Readers decode by the frame's own header; these are for writers.
+    // Only writers need these parameters. Readers use the header of the compressed data.
     const BloscParameters parameters = BloscParametersOf(codec, 1);
     return Json{{"id", "blosc"},
                 {"cname", parameters.compressor},
@@ -72,7 +73,8 @@ std::optional<Json> Compressor(const CodecSpec& codec) {
   return std::nullopt;
 }
 
-// C if the axes longer than 1 keep their order, F if they are reversed.
+// 'C' if the axes longer than 1 keep their order, 'F' if their order is reversed; otherwise
+// nullopt.
 std::optional<char> MemoryOrder(const std::vector<size_t>& axes,
                                 const std::vector<uint64_t>& chunk_shape) {
   std::vector<size_t> long_axes;
@@ -84,7 +86,7 @@ std::optional<char> MemoryOrder(const std::vector<size_t>& axes,
   return std::nullopt;
 }
 
-// Takes the codecs of a chain one by one.
+// Translates the codecs of a chain one after the other.
 class Translator {
  public:
   Translator(const ArrayLayout& layout, const DataType& type, const ReaderProfile& profile,
@@ -110,13 +112,14 @@ class Translator {
     }
     chain_.order = *order;
     if (chain_.order == 'F' && !profile_.takes_fortran_order) {
-      return Fail(ErrorCode::kUnsupported, "order F is not known there");
+      return Fail(ErrorCode::kUnsupported, "order F is not supported by this view's readers");
     }
     if (chain_.byte_order == '>' && !profile_.takes_big_endian) {
-      return Fail(ErrorCode::kUnsupported, "big-endian elements are not known there");
+      return Fail(ErrorCode::kUnsupported,
+                  "big-endian elements are not supported by this view's readers");
     }
-    // Errors in a filter are found when it is constructed.
-    const bool is_text = type_.item_size == 0;  // which has no such pipeline
+    // If the filter cannot be constructed, the pipeline has the error.
+    const bool is_text = type_.item_size == 0;  // chains of strings have no pipeline
     if (has_filters_ && !is_text && !layout_.inner_pipeline) return Fail(layout_.inner_pipeline);
     chain_.filtered_item_size = type_.item_size;
     return std::move(chain_);
@@ -131,7 +134,8 @@ class Translator {
     if (codec.name == "transpose") {
       const auto order = TransposeOrder(codec, axes_.size());
       if (!order) return Fail(order);
-      if (has_filters_) return NotTranslated(codec);  // v2 transposes first
+      // In v2, the transpose would come before the filters.
+      if (has_filters_) return NotTranslated(codec);
       std::vector<size_t> composed(axes_.size());
       for (size_t j = 0; j < axes_.size(); ++j) composed[j] = axes_[(*order)[j]];
       axes_ = std::move(composed);
@@ -141,7 +145,7 @@ class Translator {
         return Fail(ErrorCode::kUnsupported, "endian {} is not translated to v2", Excerpt(endian));
       }
       chain_.byte_order = endian == "big" ? '>' : '<';
-      if (has_filters_ && endian == "big") return NotTranslated(codec);  // see AddFilter
+      if (has_filters_ && endian == "big") return NotTranslated(codec);  // see AddFilter()
       in_bytes_ = true;
     } else if (codec.name == "vlen-utf8" || codec.name == "vlen-bytes") {
       chain_.filters = Json::array({Json{{"id", codec.name}}});
@@ -149,7 +153,7 @@ class Translator {
     } else if (codec.name == "numcodecs.delta" || codec.name == "numcodecs.fixedscaleoffset") {
       return AddElementFilter(codec);
     } else if (codec.name != "bitround" && codec.name != "numcodecs.bitround") {
-      // bitround changes written values, not how they are read.
+      // bitround changes values when they are written, and does nothing when they are read.
       return NotTranslated(codec);
     }
     return {};
@@ -170,15 +174,15 @@ class Translator {
                   codec.name);
     }
     if (compressor) return SetCompressor(std::move(*compressor));
-    // A filter comes before the compressor.
+    // In v2, filters come before the compressor.
     const Json& size = MemberOrNull(codec.configuration, "elementsize");
     const bool is_valid = size.is_number_integer() && ParseInteger(size, 31, false);
     if (!chain_.compressor.is_null() || !is_valid) return NotTranslated(codec);
     return AddFilter(codec, Json::object());
   }
 
-  // A filter that produces other elements: with explicit types, little-endian like its stored
-  // bytes.
+  // Adds a filter that produces elements of another type. The filter names both types explicitly,
+  // as little-endian, like the stored bytes.
   Result<void> AddElementFilter(const CodecSpec& codec) {
     const auto stored = StoredType(codec, type_);
     if (!stored) return Fail(stored);
@@ -194,7 +198,8 @@ class Translator {
     const std::string_view id = codec.plain_name();
     const bool is_known = std::ranges::find(profile_.filters, id) != profile_.filters.end();
     if (!is_known || compressors_ != kAllCompressors) {
-      return Fail(ErrorCode::kUnsupported, "filter '{}' is not known there", id);
+      return Fail(ErrorCode::kUnsupported, "filter '{}' is not supported by this view's readers",
+                  id);
     }
     Json filter = {{"id", id}};
     for (const char* const member : {"elementsize", "offset", "scale"}) {
@@ -216,10 +221,11 @@ class Translator {
     const bool is_in_profile =
         std::ranges::find(profile_.compressors, id) != profile_.compressors.end();
     if (!is_in_profile || !Has(compressors_, id)) {
-      return Fail(ErrorCode::kUnsupported, "compressor '{}' is not known there", id);
+      return Fail(ErrorCode::kUnsupported,
+                  "compressor '{}' is not supported by this view's readers", id);
     }
     if (!profile_.takes_snappy_in_blosc && MemberOrNull(compressor, "cname") == "snappy") {
-      return Fail(ErrorCode::kUnsupported, "snappy is not known there");
+      return Fail(ErrorCode::kUnsupported, "snappy is not supported by this view's readers");
     }
     chain_.has_zstd = id == "zstd";
     chain_.compressor = std::move(compressor);
@@ -229,11 +235,11 @@ class Translator {
   const ArrayLayout& layout_;
   const ReaderProfile& profile_;
   const CompressorSet& compressors_;
-  DataType type_;  // of the elements after the codecs so far
+  DataType type_;  // the type of the elements after the codecs translated so far
   std::vector<size_t> axes_;
   V2Chain chain_;
   bool in_bytes_ = false;
-  bool has_filters_ = false;  // except those of texts
+  bool has_filters_ = false;  // whether filters were added, except those for strings
   bool has_checksums_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Codec chains in Zarr v2: "order", byte order, "filters", "compressor".
+// Codec chains in Zarr v2: "order", byte order, "filters" and "compressor".
 #pragma once
 
 #include <vector>
@@ -17,19 +17,20 @@ struct V2Chain {
   char order = 'C';
   Json compressor = {};
   Json filters = {};
-  /// Element size after the filters, in bytes.
+  /// The size of an element after the filters, in bytes.
   size_t filtered_item_size = 0;
   bool has_zstd = false;
-  /// Bytes of checksums before and after the encoded chunk, which v2 readers do not know.
+  /// The numbers of bytes of checksums before and after the encoded chunk. v2 readers do not know
+  /// these checksums, so chunk files omit them.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
-  /// These checksums, outermost first.
+  /// The omitted checksums, outermost first.
   std::vector<Checksum> checksums = {};
 };
 
-/// Translates the chain of the innermost chunks, with elements of `type`, if the reader can use
-/// their bytes. Otherwise kUnsupported, with the reason. `compressors`: those of the profile that
-/// the reader knows; a reader that lacks some is not trusted with filters.
+/// Translates the codec chain of the innermost chunks, whose elements have `type`, if the reader
+/// can decode their bytes. Otherwise, kUnsupported with the reason. `compressors`: the compressors
+/// of the profile that the reader supports. If not all are supported, filters are not used either.
 [[nodiscard]] Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const DataType& type,
                                         const ReaderProfile& profile,
                                         const CompressorSet& compressors = kAllCompressors);

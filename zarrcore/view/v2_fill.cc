@@ -18,7 +18,8 @@ constexpr const char* kFillAttribute = "_FillValue";
 bool IsNan(const FillBytes& fill, const DataType& type) {
   if (type.kind != DataKind::kFloat) return false;
   const Json json = FillValueToV3(fill, type);
-  // Infinities are spelled by name; hexadecimal digits are NaNs without a name.
+  // True for any spelling of NaN. Infinities have names, so hexadecimal digits are a NaN with a
+  // payload.
   return json == "NaN" ||
          (json.is_string() && json.get_ref<const std::string&>().starts_with("0x"));
 }
@@ -38,7 +39,8 @@ bool IsText(const DataType& type) {
   return type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kNullTerminatedBytes;
 }
 
-// The value as an attribute: NaN and infinities as bare literals, which are numbers.
+// Converts a fill value to an attribute. NaN and infinities are bare literals, so they stay
+// numbers.
 Json Attribute(const FillBytes& fill, const DataType& type) {
   Json json = V2FillOf(fill, type, '<');
   if (type.kind == DataKind::kFloat && json.is_string()) {
@@ -47,7 +49,7 @@ Json Attribute(const FillBytes& fill, const DataType& type) {
   return json;
 }
 
-// The fill_value for `value`; null if the reader cannot parse it.
+// The fill_value that states `value`; null if the reader cannot parse it.
 Json Emit(const FillBytes& value, const DataType& type, char byte_order,
           const ReaderProfile& profile) {
   Json json = V2FillOf(value, type, byte_order);
@@ -65,7 +67,7 @@ Json Emit(const FillBytes& value, const DataType& type, char byte_order,
   return json;
 }
 
-// The value that the reader uses for missing chunks; nullopt if unknown.
+// The value that the reader uses for missing chunks; nullopt if that is unknown.
 std::optional<FillBytes> Understood(const Json& fill_value, const FillBytes& value,
                                     const DataType& type, const ReaderProfile& profile) {
   if (fill_value.is_null()) {
@@ -74,11 +76,13 @@ std::optional<FillBytes> Understood(const Json& fill_value, const FillBytes& val
   }
   switch (type.kind) {
     case DataKind::kComplex:
-      // zarr-python 2 computes re + 1j * im, which differs if a part is not finite, or -0.
+      // zarr-python 2 computes re + 1j * im, which gives another number if a part is -0 or not
+      // finite.
       if (profile.masks_fill && !HasFiniteParts(value, type)) return std::nullopt;
       [[fallthrough]];
     case DataKind::kFloat: {
-      // NaNs may have lost their payload.
+      // Parses the value as written in the metadata, because a converted NaN may have lost its
+      // payload.
       auto parsed = ParseFillValue(fill_value, type, kFillAttribute);
       return parsed ? std::optional(std::move(*parsed)) : std::nullopt;
     }
@@ -102,8 +106,8 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
     }
   }
 
-  // Keeping the fill value of these would turn missing data into plausible numbers, or booleans
-  // into numbers.
+  // If a reader masks a value other than _FillValue, missing data become plausible numbers. A mask
+  // also turns booleans into numbers.
   const bool may_keep = (!given || *given == fill) && type.kind != DataKind::kBool;
   const FillPolicy policy =
       context.fill == FillPolicy::kKeep && !may_keep ? FillPolicy::kAuto : context.fill;
@@ -111,14 +115,14 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
       policy == FillPolicy::kKeep || policy == FillPolicy::kAsStored ||
       (profile.masks_fill && (IsNan(fill, type) || context.below_ome || !has_named_dimensions));
   std::optional<FillBytes> wanted;
-  // Readers that use the fill value literally mask nothing, and accept null for any value.
+  // Readers that take the fill value literally mask nothing, so they always get it.
   if (policy == FillPolicy::kAuto && given && !profile.takes_fill_literally) {
     wanted = given;
   } else if (profile.takes_fill_literally || (policy != FillPolicy::kMaterialize && keeps)) {
     wanted = fill;
   }
   if (wanted) choice.fill_value = Emit(*wanted, type, byte_order, profile);
-  // GDAL rejects null as a text, and "" masks nothing there.
+  // GDAL rejects null as the fill value of strings. With "", it masks nothing.
   if (!wanted && !profile.masks_fill && IsText(type) && IsZero(fill)) choice.fill_value = "";
   const auto understood = Understood(choice.fill_value, wanted.value_or(fill), type, profile);
   choice.must_make_chunks = understood != fill || policy == FillPolicy::kMaterialize;

@@ -1,10 +1,10 @@
-// The "fill_value" of .zarray, and the attribute "_FillValue".
+// Chooses the "fill_value" of .zarray, and the attribute "_FillValue".
 //
-// In v3 the fill value is the content of missing chunks, and only the attribute says which values
+// In v3, the fill value is the content of missing chunks, and only the attribute says which values
 // are masked (CF conventions). Readers of v2 such as xarray mask the fill value of .zarray. They
-// must mask exactly what a v3 reader masks. So .zarray has the attribute's value, if there is one;
-// else the v3 fill value if masking it is harmless; else null. Missing chunks become files if a
-// reader would assume other values than the v3 fill value.
+// must mask exactly the values that a v3 reader masks. So .zarray states the attribute's value, if
+// the attribute exists; otherwise the v3 fill value, if masking it is harmless; otherwise null. If
+// a reader would not read missing chunks as the v3 fill value, they become files.
 #pragma once
 
 #include <string>
@@ -18,15 +18,15 @@
 namespace zarrfs {
 
 struct V2Fill {
-  Json fill_value;                // of .zarray
-  bool must_make_chunks = false;  // for missing chunks
+  Json fill_value;                // the value for .zarray
+  bool must_make_chunks = false;  // whether missing chunks must have files
   std::vector<std::string> notes = {};
 };
 
-/// `type`: of the elements in the chunk files, including `fill`, little-endian; `byte_order` is
-/// that of the files. `has_named_dimensions`: dimension_names exist, some of which may be null, or
-/// the array has no dimensions. Changes _FillValue in `attributes` to the value that the reader
-/// must see, or removes it.
+/// Chooses the fill value for a reader. `type` is the type of the elements in the chunk files, and
+/// of `fill`, which is little-endian; `byte_order` is that of the files. `has_named_dimensions`:
+/// the array has dimension_names, even if some are null, or no dimensions. Changes _FillValue in
+/// `attributes` to the value that the reader must see, or removes it.
 [[nodiscard]] V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order,
                                   bool has_named_dimensions, const ViewContext& context,
                                   const ReaderProfile& profile, Json& attributes);

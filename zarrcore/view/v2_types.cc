@@ -10,13 +10,14 @@
 namespace zarrfs {
 namespace {
 
-// v2 cannot spell NaN payloads: every hexadecimal float is some NaN.
+// Replaces a NaN with a payload, which v3 spells in hexadecimal, by "NaN", because v2 cannot spell
+// payloads.
 Json PlainFloat(Json json) {
   if (json.is_string() && json.get_ref<const std::string&>().starts_with("0x")) return "NaN";
   return json;
 }
 
-// "[10us]"; nothing for the generic unit.
+// The unit of a date type, such as "[10us]"; "" for the generic unit.
 std::string TimeUnit(const DataType& type) {
   if (type.time_unit == "generic") return "";
   if (type.time_scale == 1) return fmt::format("[{}]", type.time_unit);
@@ -32,7 +33,7 @@ Result<Json> V2TypeOf(const DataType& type, char byte_order) {
     case DataKind::kInt:
     case DataKind::kUint:
     case DataKind::kFloat:
-    case DataKind::kComplex:  // their names begin with numpy's letters
+    case DataKind::kComplex:  // the names of these types begin with numpy's letter
       return Json(fmt::format("{}{}{}", order, type.name[0], type.item_size));
     case DataKind::kFixedLengthUtf32:
       return Json(fmt::format("{}U{}", order, type.item_size / 4));
@@ -79,7 +80,7 @@ Json V2FillOf(const FillBytes& fill, const DataType& type, char byte_order) {
       return EncodeBase64(stored);
     }
     case DataKind::kNullTerminatedBytes:
-      return EncodeBase64(fill);  // all of it: tensorstore accepts no less
+      return EncodeBase64(fill);  // the whole item, because tensorstore accepts nothing shorter
     case DataKind::kBytes:
       return nullptr;
     case DataKind::kDatetime: {

@@ -19,11 +19,12 @@
 namespace zarrfs {
 namespace {
 
-// Maximum bytes of an array of texts shown as one chunk.
+// Maximum size in bytes of an array of strings that is shown as one chunk.
 constexpr uint64_t kMaxTextFile = uint64_t{1} << 30;
 
 tl::unexpected<Error> NotShown(const DataType& type) {
-  return Fail(ErrorCode::kUnsupported, "data type '{}' is not known there", type.name);
+  return Fail(ErrorCode::kUnsupported, "data type '{}' is not supported by this view's readers",
+              type.name);
 }
 
 TypeUse UseOf(const DataType& type, const ReaderProfile& profile) {
@@ -41,16 +42,16 @@ TypeUse UseOf(const DataType& type, const ReaderProfile& profile) {
   return profile.types[static_cast<size_t>(type.kind)];
 }
 
-// Whether the wider type has other bytes, or is only another name for the type.
+// True if the wider type stores other bytes. Otherwise it is only another name for the type.
 bool ChangesBytes(const DataType& type) {
   return type.kind == DataKind::kNarrowInt || type.kind == DataKind::kNarrowUint ||
          type.kind == DataKind::kNarrowFloat || type.kind == DataKind::kNarrowComplex ||
          type.kind == DataKind::kFloat;
 }
 
-// Whether a fill value that masks would hide data: xarray opens any v3 array with dimension_names,
-// even if some or all are null, and does not mask its fill value. An undefined one is not written
-// either.
+// True if a masked fill value would hide data that xarray does not mask in the v3 array. xarray
+// opens any v3 array with dimension_names, even if all are null. Also true if the fill value is
+// undefined, because then none must be written.
 bool HasNamedDimensions(const ArrayMetadata& metadata) {
   return metadata.undefined_fill || metadata.rank() == 0 || metadata.dimension_names;
 }
@@ -61,7 +62,7 @@ char Separator(const ChunkKeyEncoding& encoding, const ViewContext& context) {
   return context.below_ome ? '/' : '.';
 }
 
-// kUnsupported if the reader does not support the shape.
+// kUnsupported if the reader does not support the array's shape.
 Result<void> TakeShape(const ArrayMetadata& metadata, const ArrayLayout& layout,
                        const ReaderProfile& profile) {
   const uint64_t most = profile.largest_extent;
@@ -76,7 +77,8 @@ Result<void> TakeShape(const ArrayMetadata& metadata, const ArrayLayout& layout,
   return {};
 }
 
-// Elements in chunk files: all of the chunk, or those inside the array.
+// The number of elements in a chunk file along each axis: all elements of the chunk, or only those
+// inside the array.
 std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                  const ReaderProfile& profile) {
   std::vector<uint64_t> extent = layout.inner_chunk_shape;
@@ -86,8 +88,8 @@ std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayou
   return extent;
 }
 
-// How chunk files are derived from stored chunks, and how the reader decodes them. `type` is that
-// of the elements in the files. `must_decode`: do not pass the stored bytes through.
+// Chooses how chunk files are made from stored chunks, and how the reader decodes them. `type`: the
+// type of the elements in the files. `must_decode`: does not pass stored bytes through.
 Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                const DataType& type, const ReaderProfile& profile,
                                const CompressorSet& compressors, bool must_decode,
@@ -110,14 +112,14 @@ Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout&
   }
   if (!layout.inner_pipeline) {
     if (chain) return NotShown(stored);
-    if (stored.item_size == 0) return chain;  // such elements are never decoded
+    if (stored.item_size == 0) return chain;  // elements of variable length are never decoded here
     return Fail(ErrorCode::kUnsupported, "{}", layout.inner_pipeline.error().message);
   }
-  // The file has at most the elements of the chunk.
+  // `extent` has at most as many elements as the chunk.
   encoding.size = CheckedProduct(extent).value_or(0) * type.item_size;
   const uint64_t largest = std::max(layout.inner_pipeline->decoded_size(), encoding.size);
   if (largest > kMaxChunkBytes) {
-    return Fail(ErrorCode::kUnsupported, "chunks of {} bytes, over the limit of {} for decoding",
+    return Fail(ErrorCode::kUnsupported, "chunks of {} bytes exceed the limit of {} for decoding",
                 largest, kMaxChunkBytes);
   }
   encoding.kind = ChunkEncoding::Kind::kDecoded;
@@ -167,14 +169,15 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   if (type.item_size == 0 && chain->filters.is_null()) return NotShown(stored);
   const auto v2_type = V2TypeOf(type, chain->byte_order);
   if (!v2_type) return Fail(v2_type);
-  // GDAL 3.6 crashes on a scalar with any other separator; its one chunk is "0" either way.
+  // GDAL 3.6 crashes on a scalar with another separator. The only chunk of a scalar is called "0"
+  // with any separator.
   view.naming.separator = metadata.rank() == 0 ? '.' : Separator(metadata.key_encoding, context);
 
   std::vector<std::string> notes;
   const auto given_attributes = [&] {
     notes.clear();
     Json given = WithValidFill(metadata.attributes, stored, notes);
-    // Booleans become numbers in an array of numbers.
+    // If booleans are shown as numbers, _FillValue must also be a number.
     if (const auto fill_value = given.find("_FillValue"); fill_value != given.end()) {
       if (type.kind != stored.kind && fill_value->is_boolean())
         *fill_value = int{*fill_value == true};
@@ -191,7 +194,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   V2Fill chosen = choose(context);
   if (chosen.must_make_chunks && view.encoding.kind != ChunkEncoding::Kind::kDecoded) {
     if (const auto can = FillChunk::CanBeMade(metadata, layout); !can) {
-      // Any chunk can be shown decoded.
+      // Decoded, every chunk can be shown, and fill chunks need no encoder.
       if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() <= kMaxChunkBytes) {
         return ShowArray(metadata, layout, context, /*must_decode=*/true);
       }
@@ -229,7 +232,7 @@ void V2View::AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layo
   zarray["order"] = std::string(1, chain.order);
   zarray["filters"] = chain.filters;
   zarray["dimension_separator"] = std::string(1, view.naming.separator);
-  // Masked values would become true.
+  // If a value is masked, xarray would convert it to true.
   if (profile_.is_netcdf && zarray["fill_value"].is_null()) {
     attributes = WithBoolType(std::move(attributes), metadata.data_type, view.notes);
   }
@@ -250,7 +253,7 @@ void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
   if (profile_.needs_strict_json) MakeStrict(attributes);
   if (profile_.needs_typed_fill) TypeFillAttribute(attributes, type.get<std::string>());
-  // GDAL warns of each image size if one dimension name has several lengths.
+  // GDAL warns about each resolution of an image if dimensions of the same name differ in length.
   const bool with_lengths = profile_.shares_dimensions || (profile_.is_gdal && context.below_ome);
   attributes[kDimensionsAttribute] =
       is_vector ? Json::array({kScalarDimension})
@@ -260,7 +263,7 @@ void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json
     view.dimensions.shape = is_vector ? std::vector<uint64_t>{1} : metadata.shape;
     view.dimensions.names = is_vector ? std::vector<std::string>{std::string(kScalarDimension)}
                                       : PlainDimensionNames(metadata);
-    // OME groups contain one image in several sizes.
+    // Arrays of OME groups are resolutions of one image, so their dimensions are not shared.
     if (context.is_in_root && !context.below_ome) view.attributes = std::move(attributes);
   }
 }
@@ -269,7 +272,7 @@ void V2View::LeaveOutUnreadable(Json& attributes, std::vector<std::string>& note
   attributes = WithoutNczarr(std::move(attributes));
   if (const auto empty = attributes.find("");
       !profile_.takes_empty_names && empty != attributes.end()) {
-    notes.emplace_back("attribute '' left out: its readers refuse an array with such a name");
+    notes.emplace_back("attribute '' left out: this view's readers refuse an empty attribute name");
     attributes.erase(empty);
   }
   if (!profile_.is_netcdf) return;
@@ -291,7 +294,7 @@ Result<ArrayView> V2View::ShowTexts(const ArrayMetadata& metadata, const ArrayLa
   ArrayView view;
   view.has_texts = true;
   Json attributes = metadata.attributes;
-  attributes.erase("_FillValue");  // nothing is masked
+  attributes.erase("_FillValue");  // nothing must be masked
   view.documents.emplace_back();
   AddAttributes(metadata, Json("|O"), std::move(attributes), context, view);
   view.documents.push_back({".zarray", ""});
@@ -316,7 +319,7 @@ Result<AssembledFile> V2View::Assemble(const FileSource& source) const {
   const auto size = CheckedProduct(metadata.shape, type.item_size);
   if (!size || *size > kMaxTextFile) {
     file.notes.push_back(
-        fmt::format("as one chunk it would have more than {} bytes", kMaxTextFile));
+        fmt::format("as one chunk, the array would exceed {} bytes", kMaxTextFile));
     return file;
   }
   file.parts.push_back({0, *CheckedProduct(metadata.shape), 0, {.type = type}});
@@ -359,7 +362,7 @@ std::string_view V2View::ConsolidatedName(const GroupMetadata& metadata) const {
   return profile_.has_consolidated_metadata && !has_none ? ".zmetadata" : "";
 }
 
-// zarr-python 2, "Consolidating metadata".
+// The format is that of zarr-python 2, "Consolidating metadata".
 std::string V2View::Consolidate(std::span<const NodeBelow> nodes) const {
   std::string text = "{\n\"zarr_consolidated_format\": 1,\n\"metadata\": {";
   std::string_view comma;

@@ -1,5 +1,5 @@
-// The views of the readers of Zarr v2: .zgroup, .zarray, .zattrs, and chunk files named by the grid
-// alone.
+// V2View: the views for readers of Zarr v2, with .zgroup, .zarray, .zattrs, and chunk files named
+// after their position in the chunk grid.
 #pragma once
 
 #include "zarrcore/view/reader_profile.h"
@@ -8,11 +8,13 @@
 
 namespace zarrfs {
 
-/// Passes a v2 source through if the profile says so (pass_through.h), unless the user says that
-/// readers do not know the compressor of its chunks. Otherwise shows the stored bytes if v2 can
-/// describe how to decode them (v2_chain.h), else the decoded elements. The fill value is chosen
-/// such that the reader masks nothing that a v3 reader would not (v2_fill.h). _ARRAY_DIMENSIONS in
-/// .zattrs are the dimension names, made up if there are none.
+/// A view for readers that share a ReaderProfile.
+///
+/// Passes a v2 source through if the profile allows it (pass_through.h), unless the user says that
+/// readers do not support the compressor of its chunks. Otherwise, shows the stored bytes if v2 can
+/// describe how to decode them (v2_chain.h), and decoded elements if it cannot. The fill value is
+/// chosen such that readers mask the same values as v3 readers (v2_fill.h). _ARRAY_DIMENSIONS in
+/// .zattrs has the dimension names. If the array has no names, they are made from index and length.
 class V2View final : public View {
  public:
   explicit V2View(const ReaderProfile& profile) : profile_(profile) {}
@@ -41,22 +43,22 @@ class V2View final : public View {
   [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout, const ViewContext& context,
                                             bool must_decode) const;
-  // A stored v2 array, for a reader of any v2 array.
+  // Shows a stored v2 array to readers that support every v2 array.
   [[nodiscard]] Result<ArrayView> ShowStoredV2(const ArrayMetadata& metadata,
                                                const ArrayLayout& layout,
                                                const ViewContext& context) const;
-  // An array of texts of variable length, for a reader that knows only fixed ones.
+  // Shows an array of variable-length strings to readers that support only fixed-length strings.
   [[nodiscard]] Result<ArrayView> ShowTexts(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout,
                                             const ViewContext& context) const;
-  // The documents of an array, and the data that depend on its siblings.
+  // Adds the documents of an array, and the properties that depend on its siblings.
   void AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layout, const V2Chain& chain,
                     const Json& type, Json fill_value, Json attributes, const ViewContext& context,
                     ArrayView& view) const;
-  // .zattrs, with dimension names. `type`: "dtype".
+  // Adds the .zattrs with dimension names. `type`: the "dtype" of .zarray.
   void AddAttributes(const ArrayMetadata& metadata, const Json& type, Json attributes,
                      const ViewContext& context, ArrayView& view) const;
-  // Removes attributes that netCDF-C claims for itself, and those whose names this view's readers
+  // Removes attributes that netCDF-C reserves, and attributes whose names this view's readers
   // refuse.
   void LeaveOutUnreadable(Json& attributes, std::vector<std::string>& notes) const;
   [[nodiscard]] std::string Dump(const Json& json) const;

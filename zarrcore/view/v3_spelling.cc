@@ -13,7 +13,8 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// Readers refuse unknown members.
+// Removes all members of a configuration except the `known` ones, because readers refuse unknown
+// members.
 void KeepOnly(Json& configuration, std::initializer_list<std::string_view> known) {
   auto& members = configuration.get_ref<Json::object_t&>();
   Json::object_t kept;
@@ -23,8 +24,8 @@ void KeepOnly(Json& configuration, std::initializer_list<std::string_view> known
   members = std::move(kept);
 }
 
-// Types of several bytes need an "endian" today; older writers omitted it for little, or wrote
-// null.
+// Adds the "endian" of a bytes codec, which types of several bytes need today. Older writers
+// omitted it for little-endian, or wrote null.
 void SpellBytes(Json& configuration, const DataType& type) {
   if (!MemberOrNull(configuration, "endian").is_null()) return;
   configuration.erase("endian");
@@ -41,14 +42,14 @@ void SpellGzip(CodecSpec& codec) {
 }
 
 void SpellZstd(CodecSpec& codec) {
-  constexpr int64_t kLowest = -131072;  // as in tensorstore and zarr-python
+  constexpr int64_t kLowest = -131072;  // the lowest level in tensorstore and zarr-python
   constexpr int64_t kHighest = 22;
   codec.configuration["level"] = EncoderMember(codec, "level", kLowest, kHighest, 0);
   codec.configuration["checksum"] = MemberOrNull(codec.configuration, "checksum") == true;
   KeepOnly(codec.configuration, {"level", "checksum"});
 }
 
-// Readers decode by the frame's own header; these are for writers.
+// Only writers need these parameters. Readers use the header of the compressed data.
 void SpellBlosc(CodecSpec& codec, const DataType& type) {
   const BloscParameters parameters = BloscParametersOf(codec, type.item_size);
   Json& configuration = codec.configuration;
@@ -86,7 +87,7 @@ Json DataTypeInTodaysSpelling(const DataType& type) {
   if (!document.is_object() || !document.contains("name")) return document;
   const Json& configuration = MemberOrNull(document, "configuration");
   if (configuration.is_null() || configuration.empty()) {
-    // Its other members are unknown, and stay.
+    // If the document has members that are unknown here, it stays an object.
     const bool says_more =
         UnknownMember(document, {"name", "configuration", "must_understand"}).has_value();
     if (!says_more) return document["name"];
@@ -103,7 +104,7 @@ Json FillValueInTodaysSpelling(const Json& given, const FillBytes& fill, const D
       return given;
     case DataKind::kRaw:
     case DataKind::kStruct:
-      // The form that zarr-python reads.
+      // zarr-python reads fill values of raw types and structs as base64.
       return given.is_null() ? Json(EncodeBase64(fill)) : given;
     case DataKind::kBytes:
     case DataKind::kNullTerminatedBytes:

@@ -1,9 +1,9 @@
-// Metadata in today's spelling of v3.
+// Rewrites v3 metadata in the spelling of the current specification.
 //
 // Drafts and writers spell codecs, types and fill values in ways that few readers know: the order
 // "F" of a transpose, numbers for the shuffles of blosc, a type size of 0, missing members, whole
-// numbers as floats. Equivalent spellings are rewritten to that of the specification, which
-// zarr-python and tensorstore read; anything unknown stays unchanged.
+// numbers as floats. Equivalent spellings are rewritten to the specification's, which zarr-python
+// and tensorstore read. Anything unknown stays unchanged.
 #pragma once
 
 #include <vector>
@@ -12,14 +12,15 @@
 
 namespace zarrfs {
 
-/// `codecs` of unsharded chunks of `rank` axes with elements of `type`.
+/// Rewrites the `codecs` of unsharded chunks with `rank` axes and elements of `type`.
 [[nodiscard]] std::vector<CodecSpec> InTodaysSpelling(std::vector<CodecSpec> codecs, size_t rank,
                                                       const DataType& type);
 
-/// Raw types, structures and bytes have no spelling that two readers share: they stay unchanged.
+/// Rewrites a data type. Raw types, structs and bytes stay unchanged, because no spelling of them
+/// is shared by two readers.
 [[nodiscard]] Json DataTypeInTodaysSpelling(const DataType& type);
 
-/// `given`: the stored member, null if it is absent.
+/// Rewrites the fill value `fill`. `given`: the stored member, or null if it is absent.
 [[nodiscard]] Json FillValueInTodaysSpelling(const Json& given, const FillBytes& fill,
                                              const DataType& type);
 

@@ -20,8 +20,8 @@ Json KeyEncodingJson(const ChunkKeyEncoding& encoding) {
   return json;
 }
 
-// Whether it contains structs with big-endian fields: zarr-python 3 reads them as little-endian,
-// and no Zarr v3 codec has both orders.
+// True if the stored structs have big-endian fields. zarr-python 3 reads the fields as
+// little-endian, and no Zarr v3 codec has both orders.
 bool HasForeignOrder(const DataType& type, std::span<const CodecSpec> codecs) {
   if (type.kind != DataKind::kStruct || type.byte_order_unit() == 1) return false;
   return std::ranges::any_of(codecs, [](const CodecSpec& codec) {
@@ -44,12 +44,12 @@ class V3ViewImplementation final : public View {
     view.naming.prefix_c = encoding.kind == ChunkKeyEncoding::Kind::kDefault;
     view.naming.separator = encoding.separator;
 
-    // The members in their order, those known to this function in today's spelling.
+    // Rewrites the known members, in their stored order. Other members stay unchanged.
     Json json = metadata.document;
     json["zarr_format"] = 3;
     json["shape"] = metadata.shape;
-    json.erase("extensions");  // of the 2022 drafts; always empty here
-    // Some writers write null for missing members; few readers accept it.
+    json.erase("extensions");  // a member of the 2022 drafts, which is always empty here
+    // Some writers write null for missing members. Few readers accept that.
     for (const char* member : {"attributes", "dimension_names", "storage_transformers"}) {
       if (const auto found = json.find(member); found != json.end() && found->is_null()) {
         json.erase(found);
@@ -72,7 +72,7 @@ class V3ViewImplementation final : public View {
       const uint64_t size = layout.inner_pipeline->decoded_size();
       if (size > kMaxChunkBytes) {
         return Fail(ErrorCode::kUnsupported,
-                    "chunks of {} bytes, over the limit of {} for decoding", size, kMaxChunkBytes);
+                    "chunks of {} bytes exceed the limit of {} for decoding", size, kMaxChunkBytes);
       }
       view.encoding.kind = ChunkEncoding::Kind::kDecoded;
       view.encoding.size = size;
@@ -85,7 +85,8 @@ class V3ViewImplementation final : public View {
     if (metadata.is_stored_as_v2() && json.contains("attributes")) {
       json["attributes"] = WithoutNczarr(std::move(json["attributes"]));
     }
-    // Not of a sharded array, whose chunk grid and codecs change.
+    // The zarr.json of a sharded array is never passed through, because its chunk grid and codecs
+    // change.
     const bool passes = metadata.stored && !metadata.stored->is_v2 && metadata.notes.empty() &&
                         MeansTheSame(json, metadata.document);
     view.documents.push_back(
@@ -114,7 +115,7 @@ class V3ViewImplementation final : public View {
       notes = std::move(shown.notes);
       if (shown.attributes != metadata.attributes) json["attributes"] = std::move(shown.attributes);
     }
-    // Some writers write null; readers of groups treat that as missing.
+    // Some writers write null for missing metadata, and readers of groups accept it.
     const bool is_changed = metadata.consolidated_metadata != Json::value_t::null ||
                             json.contains("extensions") || !metadata.notes.empty() ||
                             (!notes.empty() && json != metadata.document);
@@ -127,12 +128,12 @@ class V3ViewImplementation final : public View {
     return {{{std::string(kDocumentName), DumpJson(json)}}, std::move(notes)};
   }
 
-  // Without it a reader that asks for it finds no nodes.
+  // A reader that asks for consolidated metadata finds no nodes if the document has none.
   std::string_view ConsolidatedName(const GroupMetadata& metadata) const override {
     return metadata.consolidated_metadata == Json::value_t::object ? kDocumentName : "";
   }
 
-  // Core specification, "Consolidated metadata".
+  // The format is that of the core specification, "Consolidated metadata".
   std::string Consolidate(std::span<const NodeBelow> nodes) const override {
     std::string text = nodes.front().documents.front().bytes;
     text.resize(text.rfind('}'));

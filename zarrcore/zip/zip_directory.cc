@@ -29,8 +29,8 @@ uint16_t Get16(View from, size_t at) { return LoadLittle<uint16_t>(&from[at]); }
 uint32_t Get32(View from, size_t at) { return LoadLittle<uint32_t>(&from[at]); }
 uint64_t Get64(View from, size_t at) { return LoadLittle<uint64_t>(&from[at]); }
 
-// Replaces values that did not fit into 32 bits by those of the zip64 field, in its order. False if
-// they are missing.
+// Replaces values that did not fit into 32 bits by those in the zip64 field, which are in the same
+// order. False if the field lacks them.
 bool TakeZip64(View extra, std::span<uint64_t* const> values) {
   while (extra.size() >= 4) {
     const uint16_t id = Get16(extra, 0);
@@ -50,7 +50,7 @@ bool TakeZip64(View extra, std::span<uint64_t* const> values) {
   return false;
 }
 
-// A record at the beginning of `bytes`, and its length; nullopt if there is none.
+// A record of the directory and its length in bytes.
 struct Record {
   ZipMember member;
   size_t length = 0;
@@ -91,20 +91,22 @@ std::string_view SortedNameOf(std::string_view record) {
   return record.substr(kRecord, length);
 }
 
-// Whether the record's system separates names by `\`: FAT, NTFS, VFAT (4.4.2).
+// True if the system that made the record uses `\` to separate path components: FAT, NTFS, VFAT
+// (4.4.2).
 bool IsMadeByWindows(std::string_view record) {
   const auto system = static_cast<unsigned char>(record[5]);
   return system == 0 || system == 10 || system == 11 || system == 14;
 }
 
-// `name` without leading "./".
+// Returns `name` without leading "./".
 std::string_view WithoutDots(std::string_view name) {
   while (name.starts_with("./")) name.remove_prefix(2);
   return name;
 }
 
-// Whether members have `\` for "/", as PowerShell 5 writes them: some members made by Windows have
-// one, and no member has a "/". If one has, the meaning of `\` is ambiguous.
+// True if members use `\` instead of "/", as PowerShell 5 writes them: some members made on Windows
+// have a `\`, and no member has a "/". If members have both, the meaning of `\` is ambiguous, which
+// is an error.
 Result<bool> HasBackslashes(std::string_view bytes) {
   std::optional<std::string_view> with_backslash;
   bool has_slash = false;
@@ -125,8 +127,8 @@ Result<bool> HasBackslashes(std::string_view bytes) {
   return with_backslash.has_value();
 }
 
-// Rewrites the names in a directory as keys, in place: without leading "./", and with "/" if
-// HasBackslashes(). Members whose name is empty then ("./") are removed.
+// Converts the names in a directory to keys, in place: removes leading "./", and replaces `\` by
+// "/" if HasBackslashes(). Removes members whose name is then empty ("./").
 Result<void> SpellAsKeys(std::string& bytes, uint64_t& members) {
   if (bytes.find("./") == bytes.npos && bytes.find('\\') == bytes.npos) return {};
   const auto has_backslashes = HasBackslashes(bytes);
@@ -135,7 +137,7 @@ Result<void> SpellAsKeys(std::string& bytes, uint64_t& members) {
   for (size_t from = 0; from < bytes.size();) {
     const std::string_view rest = std::string_view(bytes).substr(from);
     const auto record = ParseRecord(rest);
-    // Anything but a record stays unchanged.
+    // Invalid bytes stay unchanged.
     const size_t length = record ? record->length : rest.size();
     std::string copy(rest.substr(0, length));
     from += length;
@@ -158,8 +160,8 @@ Result<void> SpellAsKeys(std::string& bytes, uint64_t& members) {
   return {};
 }
 
-// The values of the end record, or of the zip64 record where it refers to that. `end`: offset of
-// the end record in `tail`, which begins at `begin` in the file.
+// The values of the end record, or of the zip64 record if the end record refers to one. `end`:
+// offset of the end record in `tail`, which begins at `begin` in the file.
 Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
   const auto damaged = [](std::string_view what) {
     return Fail(ErrorCode::kDamaged, "damaged zip file: {}", what);
@@ -176,7 +178,7 @@ Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
       return damaged("the zip64 record is not before its locator");
     }
     const View record = tail.subspan(static_cast<size_t>(at - begin), kZip64End);
-    if (Get32(record, 0) != kZip64EndSignature) return damaged("there is no zip64 record");
+    if (Get32(record, 0) != kZip64EndSignature) return damaged("its zip64 record is missing");
     disks = uint64_t{Get32(record, 16)} | Get32(record, 20);
     place.members = Get64(record, 32);
     place.size = Get64(record, 40);
@@ -188,7 +190,7 @@ Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
   }
   const auto directory_end = CheckedAdd(place.offset, place.size);
   if (!directory_end || *directory_end > records_begin) {
-    return damaged("its directory ends after the file does: is it complete?");
+    return damaged("its directory extends beyond the end of the file; is the file complete?");
   }
   if (*directory_end != records_begin) {
     return damaged("its directory is misplaced: bytes were added before or after the archive");
@@ -200,14 +202,14 @@ Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
 }  // namespace
 
 Result<ZipDirectoryPlace> FindZipDirectory(View tail, uint64_t file_size) {
-  // The comment may contain something like a record: the end record is the one whose comment ends
-  // with the file.
+  // The comment may contain bytes that look like an end record. The real record is the one whose
+  // comment ends with the file.
   for (size_t at = tail.size() < kEnd ? 0 : tail.size() - kEnd + 1; at-- > 0;) {
     if (Get32(tail, at) != kEndSignature) continue;
     if (at + kEnd + Get16(tail, at + 20) != tail.size()) continue;
     return PlaceAt(tail, at, file_size - tail.size());
   }
-  return Fail(ErrorCode::kDamaged, "no directory at its end: not a zip file, or an incomplete one");
+  return Fail(ErrorCode::kDamaged, "not a zip file, or incomplete: no directory at its end");
 }
 
 Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPlace& place) {
@@ -249,13 +251,14 @@ Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPl
   const auto name_of = [all](uint64_t at) { return SortedNameOf(all.substr(at)); };
   std::ranges::sort(records, [&](uint64_t a, uint64_t b) {
     const int order = name_of(a).compare(name_of(b));
-    return order != 0 ? order < 0 : a > b;  // the last one first
+    // Of equal names, the record that comes last in the file is sorted first.
+    return order != 0 ? order < 0 : a > b;
   });
   const auto is_repeated = [&](uint64_t a, uint64_t b) { return name_of(a) == name_of(b); };
   records.erase(std::unique(records.begin(), records.end(), is_repeated), records.end());
   for (size_t i = 0; i < records.size(); ++i) {
     const std::string_view name = directory.SortedName(i);
-    // In sorted order, names that extend a name follow it directly, and the contents of a folder of
+    // In sorted order, names that extend a name follow it directly. The contents of a folder of
     // that name come later.
     if (i + 1 == records.size() || !directory.SortedName(i + 1).starts_with(name)) continue;
     if (name.ends_with('/')) continue;
@@ -296,7 +299,7 @@ Result<uint64_t> ZipDataOffset(View header, const ZipMember& member) {
   const auto* const text = reinterpret_cast<const char*>(header.data());
   std::string stored(text + kZipLocalHeader,
                      std::min(header.size() - kZipLocalHeader, stored_size));
-  // SpellAsKeys() removed it in the directory.
+  // SpellAsKeys() has removed a leading "./" from the directory's copy of the name.
   const size_t dots = stored.size() - WithoutDots(stored).size();
   const std::string_view expected = member.name;
   stored.erase(0, dots);
@@ -307,7 +310,7 @@ Result<uint64_t> ZipDataOffset(View header, const ZipMember& member) {
   if (stored_size - dots != name_size || Get16(header, 8) != member.method ||
       compared + dots < expected.size() ||
       stored.substr(0, compared) != expected.substr(0, compared)) {
-    return wrong("is another one's");
+    return wrong("belongs to another member");
   }
   return kZipLocalHeader + stored_size + Get16(header, 28);
 }

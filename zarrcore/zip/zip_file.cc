@@ -15,15 +15,15 @@
 namespace zarrfs {
 namespace {
 
-// Packed bytes read at a time.
+// Number of deflated bytes to read at a time.
 constexpr size_t kPiece = 256u << 10;
 
-// Memory of inflate(), excluding input and output.
+// Memory of inflate() in bytes, excluding input and output.
 constexpr uint64_t kInflateState = 64u << 10;
 
-// Bytes that begin this close to a member's header are read with it in one request. Where the
-// member's bytes begin is not known in advance: behind a name and extra fields, which are rarely
-// longer than this.
+// If the requested range begins this close to a member's local header, one request reads both. The
+// header states where the member's bytes begin: after a name and extra fields, which are rarely
+// longer than kLikelyExtra.
 constexpr uint64_t kNear = 64u << 10;
 constexpr uint64_t kLikelyExtra = 64;
 
@@ -42,7 +42,7 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
 
   [[nodiscard]] bool is_open() const { return is_open_; }
-  // Whether the stream has ended.
+  // True if the deflated stream has ended.
   [[nodiscard]] bool is_done() const { return state_ == Z_STREAM_END; }
   [[nodiscard]] bool is_damaged() const {
     return state_ != Z_OK && state_ != Z_STREAM_END && state_ != Z_BUF_ERROR;
@@ -54,17 +54,19 @@ class Inflater {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
     stream_.avail_in = static_cast<uInt>(packed.size());
     size_t written = 0;
-    // zlib counts in 32 bits.
+    // zlib counts in 32 bits, so large buffers need several calls.
     for (;;) {
       constexpr size_t kMaxRoom = 1u << 30;
       const size_t room = std::min(out.size() - written, kMaxRoom);
-      std::byte end{};  // finds the end of the stream once `out` is full
+      // Once `out` is full, zlib needs a byte of room to find the end of the stream.
+      std::byte end{};
       stream_.next_out = reinterpret_cast<Bytef*>(room > 0 ? out.data() + written : &end);
       stream_.avail_out = room > 0 ? static_cast<uInt>(room) : 1;
       const uInt before = stream_.avail_out;
       state_ = inflate(&stream_, Z_NO_FLUSH);
       const size_t got = before - stream_.avail_out;
-      if (room == 0 && got > 0) state_ = Z_DATA_ERROR;  // the stream exceeds the member's size
+      // The stream is longer than the member's size.
+      if (room == 0 && got > 0) state_ = Z_DATA_ERROR;
       written += room > 0 ? got : 0;
       if (state_ != Z_OK || stream_.avail_in == 0) {
         if (state_ != Z_OK || stream_.avail_out > 0) return written;
@@ -88,7 +90,8 @@ Result<void> Inflate(const Object& file, const ZipMember& member, uint64_t data,
     return Fail(ErrorCode::kIo, "damaged zip file: its deflated bytes {}", what);
   };
   Inflater inflater;
-  if (!inflater.is_open()) return Fail(ErrorCode::kNoMemory, "no memory to inflate it");
+  if (!inflater.is_open())
+    return Fail(ErrorCode::kNoMemory, "out of memory while inflating the member");
   std::vector<std::byte> packed(std::min<uint64_t>(kPiece, member.packed_size));
   size_t have = 0;
   for (uint64_t at = 0; at < member.packed_size && !inflater.is_done();) {
@@ -104,7 +107,7 @@ Result<void> Inflate(const Object& file, const ZipMember& member, uint64_t data,
   return {};
 }
 
-// A file whose first bytes were read before.
+// A file whose first bytes were already read. Reads of these bytes make no request.
 class FileWithHead final : public Object {
  public:
   static Result<FileWithHead> Read(const Object& file, uint64_t begin, uint64_t length) {
@@ -155,7 +158,7 @@ class ZipObject final : public Object {
     return Fail(read.error().code, "{}: {}", name_, read.error().message);
   }
 
-  // Reads from `file`, with errors that do not name the member.
+  // Reads from `file`. Errors do not name the member.
   [[nodiscard]] Result<void> ReadFrom(const Object& file, uint64_t offset,
                                       std::span<std::byte> out) const {
     if (offset > member_.size || out.size() > member_.size - offset) {
@@ -175,11 +178,11 @@ class ZipObject final : public Object {
   const ObjectInfo info_;
   const std::string name_;
   ZipMember member_;
-  const uint64_t data_;  // offset of its bytes in the file
+  const uint64_t data_;  // offset of the member's bytes in the file
   const std::shared_ptr<InflatedMembers> inflated_;
 };
 
-// Why a member cannot be read; success if it can.
+// The error that prevents reading a member, or success.
 Result<void> CheckReadable(const ZipMember& member) {
   if (member.is_encrypted) return Fail(ErrorCode::kUnsupported, "encrypted in the zip file");
   if (member.method != kZipStored && member.method != kZipDeflated) {
@@ -191,15 +194,15 @@ Result<void> CheckReadable(const ZipMember& member) {
   return {};
 }
 
-// Where the bytes of a member begin. `header`: its local header, or as much of it as
-// ZipDataOffset() needs.
+// The offset of a member's bytes. `header`: its local header, or as much of it as ZipDataOffset()
+// needs.
 Result<uint64_t> BeginOf(const ZipFile& zip, const ZipMember& member,
                          std::span<const std::byte> header) {
   const auto skipped = ZipDataOffset(header, member);
   if (!skipped) return Fail(ErrorCode::kIo, "{}", skipped.error().message);
   const uint64_t data = member.header + *skipped;
   if (data > zip.members_end || member.packed_size > zip.members_end - data) {
-    return Fail(ErrorCode::kIo, "damaged zip file: it reaches into the directory");
+    return Fail(ErrorCode::kIo, "damaged zip file: it overlaps the directory");
   }
   return data;
 }
@@ -243,7 +246,7 @@ ObjectInfo ZipFile::InfoOfFolder() const {
   info.version.etag += fmt::format("zip {}", info.version.size);
   info.version.size = 0;
   info.is_folder = true;
-  info.mode |= (info.mode & 0444U) >> 2;  // readable means searchable
+  info.mode |= (info.mode & 0444U) >> 2;  // whoever may read a folder may also search it
   return info;
 }
 
@@ -321,7 +324,7 @@ Result<ReadAnswer> ReadZipMember(const ZipFile& zip, const ZipMember& member,
   auto object = std::make_shared<const ZipObject>(zip.object, zip.InfoOf(member), member, *data,
                                                   std::move(inflated));
   if (auto read = object->ReadFrom(*file, offset, out); !read) return Fail(read);
-  // Larger members are not checked: the checksum would take longer than the read.
+  // The CRC of larger members is not checked, because that would take longer than the read.
   if (is_stored && out.size() == size && size <= kNear && CrcOf(out) != member.crc) {
     return Fail(ErrorCode::kIo, "damaged zip file: its bytes do not match their checksum");
   }

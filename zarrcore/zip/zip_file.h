@@ -1,4 +1,5 @@
-// One version of a zip file, with its directory, and the bytes of its members.
+// ZipFile: one version of a zip file, with its directory. InflatedMembers: a cache of the decoded
+// bytes of deflated members.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +18,15 @@
 
 namespace zarrfs {
 
-/// Immutable, except for its freshness.
+/// One version of a zip file. Immutable, except for its freshness.
 struct ZipFile {
-  MemoryBudget::Share memory;            // of the directory; destroyed last
-  std::shared_ptr<const Object> object;  // the file
+  MemoryBudget::Share memory;            // for the directory; destroyed last
+  std::shared_ptr<const Object> object;  // the zip file
   ZipDirectory directory;
-  uint64_t members_end = 0;     // offset of the directory
+  uint64_t members_end = 0;     // offset of the central directory, which follows the members
   mutable Freshness freshness;  // set by RevalidatingCache
 
-  /// Reads the directory of the file `key`; kDamaged if it is no zip file.
+  /// Reads the directory of the file `key`. kDamaged if the file is not a zip file.
   [[nodiscard]] static Result<std::shared_ptr<const ZipFile>> Read(const Store& container,
                                                                    std::string_view key);
 
@@ -34,7 +35,7 @@ struct ZipFile {
   [[nodiscard]] ObjectInfo InfoOfFolder() const;
 };
 
-/// Inflated members. Thread-safe.
+/// A cache of the inflated bytes of members. Thread-safe.
 class InflatedMembers {
  public:
   InflatedMembers();
@@ -45,21 +46,22 @@ class InflatedMembers {
   };
   using BytesPtr = std::shared_ptr<const Bytes>;
 
-  /// All bytes of a deflated member, whose packed bytes begin at `data` in `file`. kIo if they do
-  /// not match its size and CRC; other failures as for Object::Read() or MemoryBudget::Take().
+  /// All bytes of a deflated member, whose deflated bytes begin at `data` in `file`. kIo if they do
+  /// not match the member's size and CRC. Otherwise fails like Object::Read() or
+  /// MemoryBudget::Take().
   [[nodiscard]] Result<BytesPtr> Get(const Object& file, const ZipMember& member, uint64_t data);
 
-  /// Whether Get() has the member cached.
+  /// True if the member is cached.
   [[nodiscard]] bool Has(const Object& file, const ZipMember& member);
 
-  /// Call about once a minute: evicts the latest large member if it was not used since the last
-  /// call.
+  /// Evicts the latest large member if it was not used since the last call. Call about once a
+  /// minute.
   void Sweep() { cache_.SweepLatestLarge(); }
 
  private:
   struct Key {
-    uint64_t fingerprint;  // of the file
-    uint64_t header;       // of the member
+    uint64_t fingerprint;  // the fingerprint of the file's version
+    uint64_t header;       // the offset of the member's local header
     bool operator==(const Key&) const = default;
   };
   struct HashOfKey {
@@ -74,13 +76,13 @@ class InflatedMembers {
   const MemoryBudget::Holder holder_;
 };
 
-/// The offset of a member's bytes in the file. kUnsupported or kIo if it cannot be read.
+/// The offset of a member's bytes in the file. kUnsupported or kIo if the member cannot be read.
 [[nodiscard]] Result<uint64_t> FindZipMember(const ZipFile& zip, const ZipMember& member);
 
-/// Reads from a member that is a file, like Store::Read(). The first 64 KiB of a member, or all of
-/// a deflated member that is no larger, take one read of the file; other ranges take two. A stored
-/// member of at most 64 KiB that is read as a whole is checked against its CRC. kUnsupported or kIo
-/// if the member cannot be read.
+/// Reads from a member that is a file, like Store::Read(). One read of the zip file suffices for
+/// ranges within the first 64 KiB of a member, and for a deflated member of at most 64 KiB. Other
+/// ranges need two. If a stored member of at most 64 KiB is read whole, its CRC is checked.
+/// kUnsupported or kIo if the member cannot be read.
 [[nodiscard]] Result<ReadAnswer> ReadZipMember(const ZipFile& zip, const ZipMember& member,
                                                std::shared_ptr<InflatedMembers> inflated,
                                                ByteRange range, std::span<std::byte> out);

@@ -7,23 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "zarrcore/store/forwarding_store.h"
-#include "zarrcore/store/object_watch.h"
-#include "zarrcore/store/revalidating_cache.h"
+#include "zarrcore/store/store_in_file.h"
 #include "zarrcore/zip/zip_file.h"
 
 namespace zarrfs {
 namespace {
 
-// Attempts to read a member while the file is being replaced.
-constexpr int kMaxMemberReads = 4;
-
 using ZipFilePtr = std::shared_ptr<const ZipFile>;
-using ZipFiles = RevalidatingCache<int, ZipFile>;
 
 class ZipFolderStream final : public FolderStream {
  public:
-  // `prefix`: the folder with its slash, "" for the root.
+  // `prefix`: the name of the folder with its final slash; "" for the root of the archive.
   ZipFolderStream(ZipFilePtr zip, std::string prefix)
       : zip_(std::move(zip)),
         prefix_(std::move(prefix)),
@@ -37,7 +31,7 @@ class ZipFolderStream final : public FolderStream {
       if (!name.starts_with(prefix_)) break;
       const std::string_view rest = name.substr(prefix_.size());
       const size_t slash = rest.find('/');
-      if (rest.empty()) {  // the folder itself
+      if (rest.empty()) {  // the record of the folder itself
         ++at_;
       } else if (slash == rest.npos) {
         entries.push_back({std::string(rest), false, directory.At(at_).is_link});
@@ -54,10 +48,10 @@ class ZipFolderStream final : public FolderStream {
  private:
   const ZipFilePtr zip_;
   const std::string prefix_;
-  size_t at_;  // next member
+  size_t at_;  // the number of the next member
 };
 
-// The file of this name, if there is one.
+// The member `name`, if it is a file; otherwise nullopt.
 std::optional<ZipMember> FileNamed(const ZipDirectory& directory, std::string_view name) {
   const size_t number = directory.LowerBound(name);
   if (number == directory.size() || directory.SortedName(number) != name) return std::nullopt;
@@ -69,114 +63,43 @@ Error LinkRefused(std::string_view name) {
           fmt::format("{}: a symbolic link in a zip file is not followed", name)};
 }
 
-// How a ZipFile is read for the cache.
-class ZipLoader final : public ZipFiles::Loader {
- public:
-  ZipLoader(const Store& container, const std::string& key) : container_(container), key_(key) {}
-
-  Validity Watch() override { return Validity::Watch(container_, FolderOf(key_)); }
-
-  Result<Revalidation> Revalidate(const ZipFiles::ValuePtr& known) override {
-    const auto info = container_.Stat(key_);
-    if (!info) return Fail(info);
-    return info->version == known->object->info().version ? Revalidation::kCurrent
-                                                          : Revalidation::kReplaced;
-  }
-
-  Result<ZipFiles::Loaded> Load() override {
-    auto zip = ZipFile::Read(container_, key_);
-    if (!zip) return Fail(zip);
-    return ZipFiles::Loaded{*std::move(zip), 1};
-  }
-
-  Validity ValidityOf(const ZipFile& zip, Validity watched) override {
-    return zip.object->info().may_change_elsewhere ? Validity() : watched;
-  }
-  bool IsRacy(const ZipFile& zip) override {
-    return zarrfs::IsRacy(container_, zip.object->info());
-  }
-
- private:
-  const Store& container_;
-  const std::string& key_;
-};
-
-class ZipStore final : public ForwardingStore {
+class ZipStore final : public StoreInFile<ZipFile> {
  public:
   ZipStore(std::shared_ptr<const Store> container, std::string key, std::string folder, Age max_age)
-      : ForwardingStore(container),
-        container_(std::move(container)),
-        key_(std::move(key)),
-        folder_(std::move(folder)),
-        max_age_(max_age),
-        zips_(container_, /*capacity_bytes=*/1, /*splits=*/1) {}
-
-  /// The file, known to be current at most `max_age` ago.
-  [[nodiscard]] Result<ZipFilePtr> Current(Age max_age) const {
-    ZipLoader loader(*container_, key_);
-    auto zip = zips_.Get(0, max_age, loader).value;
-    if (zip) return zip;
-    // Code that parses Zarr reports damaged objects; from a store it expects an I/O error.
-    const ErrorCode code = zip.error().code;
-    return Fail(code == ErrorCode::kDamaged ? ErrorCode::kIo : code, "{}: {}", Place(),
-                zip.error().message);
-  }
-
-  std::optional<ObjectInfo> FolderOfKeys() const override { return std::nullopt; }
+      : StoreInFile(std::move(container), std::move(key), max_age), folder_(std::move(folder)) {}
 
   [[nodiscard]] Result<ObjectInfo> Stat(std::string_view key) const override {
-    auto found = Find(key, max_age_);
+    auto found = Find(key, max_age());
     if (!found) return Fail(found);
     return found->member ? found->zip->InfoOf(*found->member) : found->zip->InfoOfFolder();
   }
 
-  [[nodiscard]] Result<ReadAnswer> Read(std::string_view key, ByteRange range,
-                                        std::span<std::byte> out) const override {
-    for (int tries = 1;; ++tries) {
-      // A stale file is outdated, however recently it was checked.
-      auto answer = ReadOnce(key, range, out, tries == 1 ? max_age_ : Age{0});
-      const bool is_stale = !answer && answer.error().code == ErrorCode::kStale;
-      if (!is_stale || tries == kMaxMemberReads) return answer;
-    }
-  }
-
   [[nodiscard]] Result<std::unique_ptr<FolderStream>> OpenFolder(
       std::string_view folder) const override {
-    auto found = Find(folder, max_age_);
+    auto found = Find(folder, max_age());
     if (!found) return Fail(found);
     if (found->member) {
       return Fail(ErrorCode::kNotFound, "{}: a file, not a folder", folder);
     }
     std::string prefix = JoinKey(folder_, folder);
-    while (prefix.ends_with('/')) prefix.pop_back();  // of a root that is a folder
+    while (prefix.ends_with('/')) prefix.pop_back();  // `folder` may end in a slash
     if (!prefix.empty()) prefix += '/';
     return std::make_unique<ZipFolderStream>(std::move(found->zip), std::move(prefix));
   }
 
   [[nodiscard]] Result<uint64_t> OffsetInFile(std::string_view key) const override {
-    const auto found = Find(key, max_age_);
+    const auto found = Find(key, max_age());
     if (!found) return Fail(found);
-    if (!found->member) return Fail(ErrorCode::kNotFound, "{}: a folder", key);
+    if (!found->member) return Fail(ErrorCode::kNotFound, "{}: a folder, not a file", key);
     const auto offset = FindZipMember(*found->zip, *found->member);
     if (!offset) return Fail(offset.error().code, "{}: {}", key, offset.error().message);
     if (found->member->method == kZipStored) return *offset;
     return Fail(ErrorCode::kUnsupported, "{}: compressed in the zip file", key);
   }
 
-  // Other changes in the folder of the zip file do not concern this store.
-  [[nodiscard]] Result<void> StartWatching(
-      ChangeListener listener, std::function<void(std::string_view)> report) const override {
-    return watch_.Start(*container_, key_, std::move(listener), std::move(report));
-  }
-  [[nodiscard]] uint64_t Watch(std::string_view /*folder*/) const override {
-    const uint64_t count = change_count();
-    return container_->Watch(FolderOf(key_)) == 0 ? 0 : count;
-  }
-  [[nodiscard]] uint64_t change_count() const override { return watch_.count(*container_); }
-
   void CloseIdle() const override {
     inflated_->Sweep();
-    container_->CloseIdle();
+    container().CloseIdle();
   }
 
   [[nodiscard]] std::string name() const override {
@@ -186,16 +109,11 @@ class ZipStore final : public ForwardingStore {
  private:
   struct Found {
     ZipFilePtr zip;
-    std::optional<ZipMember> member;  // none: a folder that has no member of its own
+    std::optional<ZipMember> member;  // absent for a folder without a record of its own
   };
 
-  [[nodiscard]] std::string Place() const {
-    const std::string folder = container_->name();
-    return folder.ends_with('/') ? folder + key_ : JoinKey(folder, key_);
-  }
-
   [[nodiscard]] Result<Found> Find(std::string_view key, Age max_age) const {
-    if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "{}: not a key", key);
+    if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "{}: not a valid key", key);
     auto zip = Current(max_age);
     if (!zip) return Fail(zip);
     const ZipDirectory& directory = (*zip)->directory;
@@ -218,22 +136,17 @@ class ZipStore final : public ForwardingStore {
   }
 
   [[nodiscard]] Result<ReadAnswer> ReadOnce(std::string_view key, ByteRange range,
-                                            std::span<std::byte> out, Age max_age) const {
+                                            std::span<std::byte> out, Age max_age) const override {
     const auto found = Find(key, max_age);
     if (!found) return Fail(found);
-    if (!found->member) return Fail(ErrorCode::kNotFound, "{}: a folder", key);
+    if (!found->member) return Fail(ErrorCode::kNotFound, "{}: a folder, not a file", key);
     auto answer = ReadZipMember(*found->zip, *found->member, inflated_, range, out);
     if (!answer) return Fail(answer.error().code, "{}: {}", key, answer.error().message);
     return answer;
   }
 
-  const std::shared_ptr<const Store> container_;
-  const std::string key_;
   const std::string folder_;
-  const Age max_age_;
   const std::shared_ptr<InflatedMembers> inflated_ = std::make_shared<InflatedMembers>();
-  const ObjectWatch watch_;
-  mutable ZipFiles zips_;
 };
 
 }  // namespace

@@ -80,7 +80,7 @@ complete -c zarrctl -l part -x
 complete -c zarrctl -l memory -x
 complete -c zarrctl -s j -l jobs -x
 complete -c zarrctl -n 'string match -q -- "-*" (commandline -ct)' -a '(__zarrctl_options)'
-complete -c zarrctl -n '__zarrctl_at 0 info ls verify map refs pack' -a '(__fish_complete_directories; __fish_complete_path (commandline -ct) | string match -r "^[^\t]*\.(?:zip|ozx)\b.*")'
+complete -c zarrctl -n '__zarrctl_at 0 info ls verify map refs pack' -a '(__fish_complete_directories; __fish_complete_path (commandline -ct) | string match -r "^[^\t]*\.(?:zip|ozx|json)\b.*")'
 complete -c zarrctl -n '__zarrctl_at 0 where cat' -F
 complete -c zarrctl -n '__zarrctl_at 1 info ls verify map refs where cat' -a '(__zarrctl_nodes)'
 complete -c zarrctl -n '__zarrctl_at 1 pack' -a '(__fish_complete_directories)'

@@ -43,7 +43,7 @@ function __zarrfs_mount_options
 end
 
 for command in zarrfs mount.zarrfs
-    complete -c $command -f -a '(__fish_complete_directories; __fish_complete_path (commandline -ct) | string match -r "^[^\t]*\.(?:zip|ozx)\b.*")'
+    complete -c $command -f -a '(__fish_complete_directories; __fish_complete_path (commandline -ct) | string match -r "^[^\t]*\.(?:zip|ozx|json)\b.*")'
     complete -c $command -s o -x -a '(__zarrfs_mount_options)' -d 'Mount options'
     complete -c $command -s v -d 'Say what was mounted'
     complete -c $command -s h -l help -d 'Print help'

@@ -296,13 +296,13 @@ TEST(ChunkSource, RawChunksMustHaveTheirSize) {
   sharded.store->Put("a/c/0", ShardBytes({"ab", "abc"}));
   EXPECT_EQ(sharded.Text(0), "ab");
   EXPECT_EQ(sharded.Locate(1).error().message,
-            "a/c/0: shard index entry 1: the chunk has 3 bytes, 2 expected");
+            "a/c/0: shard index entry 1: the chunk has 3 bytes, expected 2");
   const Fixture plain(Array("[6]", "[2]", kBytesCodec));
   plain.store->Put("a/c/0", "ab");
   plain.store->Put("a/c/1", "a");
   plain.store->Put("a/c/2", "");
   EXPECT_EQ(plain.Text(0), "ab");
-  EXPECT_EQ(plain.Locate(1).error().message, "a/c/1: the chunk has 1 bytes, 2 expected");
+  EXPECT_EQ(plain.Locate(1).error().message, "a/c/1: the chunk has 1 bytes, expected 2");
   EXPECT_EQ(plain.Text(2), "damaged");
 }
 

@@ -120,7 +120,7 @@ TEST(ArrayLayout, CodecsAroundTheShardsThatHideTheirBytesAreRefused) {
   ExpectRefused(Array("[4]", "[4]", Sharding("[4]", Sharding("[2]", kBytesCodec) + gzip)),
                 ErrorCode::kUnsupported, "codec 'gzip' after a nested sharding_indexed");
   ExpectRefused(Array("[4]", "[4]", Sharding("[2]", kBytesCodec) + R"(, {"name": "fancy"})"),
-                ErrorCode::kUnsupported, "codec 'fancy' is not known");
+                ErrorCode::kUnsupported, "codec 'fancy' is not a known bytes -> bytes codec");
   ExpectRefused(Array("[4]", "[4]", R"({"name": "delta"}, )" + Sharding("[2]", kBytesCodec)),
                 ErrorCode::kUnsupported, "codec 'delta' before sharding_indexed");
   ExpectRefused(Array("[4]", "[4]",
@@ -224,10 +224,10 @@ TEST(ArrayLayout, ARectilinearGridOfEqualChunksIsRegular) {
 
 // A shorter last chunk is stored as short as it is, and regular readers expect a whole one.
 TEST(ArrayLayout, ChunksThatDifferInShapeAreRefusedUnlessTheyAreShards) {
-  ExpectRefused(
-      Array("[6, 10]", "[]", kBytesCodec, Rectilinear("[6, [4, 4, 2]]")), ErrorCode::kUnsupported,
-      "chunk grid 'rectilinear': chunks of 4 and 2 elements along axis 1, and they are no "
-      "shards");
+  ExpectRefused(Array("[6, 10]", "[]", kBytesCodec, Rectilinear("[6, [4, 4, 2]]")),
+                ErrorCode::kUnsupported,
+                "chunk grid 'rectilinear': chunks of 4 and 2 elements along axis 1, and no "
+                "inner chunks that could be shown instead");
 }
 
 TEST(ArrayLayout, InnerChunksDivideEveryShard) {

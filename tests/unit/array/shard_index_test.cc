@@ -228,7 +228,7 @@ TEST(ShardIndexSpec, CodecsThatGiveDifferentSizesAreRefused) {
   const auto spec = ShardIndexSpec::Make(Counts{4}, Chain{kLittle, gzip}, true);
   ASSERT_FALSE(spec);
   EXPECT_EQ(spec.error().code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(Contains(spec.error().message, "different sizes")) << spec.error().message;
+  EXPECT_TRUE(Contains(spec.error().message, "size of the index vary")) << spec.error().message;
 }
 
 TEST(ShardIndexSpec, UnknownCodecsAreRefusedByName) {

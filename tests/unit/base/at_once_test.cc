@@ -33,7 +33,7 @@ TEST(AtOnce, ExceptionIsPassedOnAndEndsTheRest) {
   EXPECT_THROW(AtOnce(100, 4, [](size_t) { throw std::bad_alloc(); }), std::bad_alloc);
 }
 
-TEST(AtOnce, NobodyWaitsForThemOnceNobodyWaitsForTheCaller) {
+TEST(AtOnce, ThreadsInheritTheCancellationOfTheCaller) {
   const GivenUpIf scope([] { return true; });
   std::atomic<int> given_up = 0;
   AtOnce(8, 4, [&](size_t) { given_up += IsGivenUp() ? 1 : 0; });

@@ -44,7 +44,7 @@ TEST_F(LruCacheTest, ChargesBytesAndNotEntries) {
   EXPECT_EQ(cache.statistics().bytes, 10U);
 }
 
-TEST_F(LruCacheTest, WhatIsLargerThanTheCacheIsHandedOutAndNotKept) {
+TEST_F(LruCacheTest, AValueLargerThanTheCacheIsReturnedAndNotKept) {
   cache.Put(1, Value("one"), 4);
   int loads = 0;
   const auto load = [&]() -> Result<Cache::Loaded> {
@@ -69,7 +69,7 @@ TEST_F(LruCacheTest, WhatIsLargerThanTheCacheIsHandedOutAndNotKept) {
   EXPECT_EQ(cache.statistics().bytes, 0U);
 }
 
-TEST(LruCacheSplitTest, OneEntryMayUseWhatAllSplitsHave) {
+TEST(LruCacheSplitTest, OneEntryMayUseTheCapacityOfAllSplits) {
   LruCache<int, int> cache(160, 16);
   for (int key = 0; key < 160; ++key) cache.Put(key, std::make_shared<const int>(key), 1);
   EXPECT_EQ(cache.statistics().entries, 160U);
@@ -128,7 +128,7 @@ TEST_F(LruCacheTest, CapacityCanBeChangedAndHoldsAtOnce) {
   EXPECT_EQ(cache.statistics().entries, 3U);
 }
 
-TEST_F(LruCacheTest, EraseIfRemovesWhatItIsTold) {
+TEST_F(LruCacheTest, EraseIfRemovesMatchingEntries) {
   cache.Put(1, Value("one"), 1);
   cache.Put(2, Value("two"), 2);
   cache.Put(3, Value("three"), 4);
@@ -161,7 +161,7 @@ TEST_F(LruCacheTest, LookingBeforeALoadIsNoSecondMiss) {
   EXPECT_EQ(cache.statistics().hits, 1U);
 }
 
-TEST(LruCacheStatisticsTest, LimitIsWhatWasAskedFor) {
+TEST(LruCacheStatisticsTest, LimitIsTheCapacity) {
   const LruCache<int, int> cache(1000, 16);
   EXPECT_EQ(cache.statistics().limit, 1000U);
 }
@@ -236,7 +236,7 @@ TEST_F(LruCacheTest, FailedLoadWakesEveryWaiterWithTheError) {
   EXPECT_EQ(cache.Get(1), nullptr);
 }
 
-TEST_F(LruCacheTest, LoadThatWasErasedMeanwhileAnswersButIsNotKept) {
+TEST_F(LruCacheTest, AnErasedLoadAnswersButIsNotKept) {
   SlowLoad slow(cache, Cache::Loaded{Value("old"), 1});
   cache.Erase(1);
   const auto newer = []() -> Result<Cache::Loaded> { return Cache::Loaded{Value("new"), 1}; };
@@ -253,14 +253,14 @@ TEST_F(LruCacheTest, ErasingOneValueLeavesTheLoadOfTheNextAlone) {
   EXPECT_EQ(*cache.Get(1), "next");
 }
 
-TEST_F(LruCacheTest, LoadDoesNotReplaceWhatWasPutMeanwhile) {
+TEST_F(LruCacheTest, ALoadDoesNotReplaceAConcurrentPut) {
   SlowLoad slow(cache, Cache::Loaded{Value("old"), 1});
   cache.Put(1, Value("new"), 1);
   for (const auto& answer : slow.End()) EXPECT_EQ(**answer, "old");
   EXPECT_EQ(*cache.Get(1), "new");
 }
 
-TEST_F(LruCacheTest, ThreadThatMayNotWaitIsToldSoAndGetsWhatIsThere) {
+TEST_F(LruCacheTest, AThreadThatMayNotWaitGetsOnlyCachedValues) {
   SlowLoad slow(cache, Cache::Loaded{Value("one"), 1});
   const auto unused = []() -> Result<Cache::Loaded> { return Fail(ErrorCode::kIo, "unused"); };
   {
@@ -301,7 +301,7 @@ TEST(LruCache, LoaderWithoutMemoryIsAnErrorAndNotTheEndOfTheProcess) {
   EXPECT_EQ(loaded.error().code, ErrorCode::kNoMemory);
 }
 
-TEST(LruCache, LoaderThatThrowsLeavesNobodyWaiting) {
+TEST(LruCache, ALoaderThatThrowsWakesAllWaiters) {
   LruCache<int, int> cache(100);
   std::promise<void> joined;
   std::thread thrower([&] {

@@ -41,7 +41,7 @@ TEST(MemoryBudget, ShareIsGivenBackWhenItIsDestroyed) {
   EXPECT_EQ(budget.used(), 0U);
 }
 
-TEST(MemoryBudget, WhatCanNeverFitIsTooLargeAndSaysWhichOptionAllowsMore) {
+TEST(MemoryBudget, ARequestThatCanNeverFitIsTooLargeAndNamesTheOption) {
   MemoryBudget budget(kLimit);
   const auto taken = budget.Take(kLimit + MemoryBudget::kSlack + 1);
   ASSERT_EQ(CodeOf(taken), ErrorCode::kTooLarge);
@@ -57,7 +57,7 @@ TEST(MemoryBudget, WithoutALimitEverythingFits) {
   EXPECT_TRUE(half);
 }
 
-TEST(MemoryBudget, HoldersGiveUpBeforeAnythingIsRefused) {
+TEST(MemoryBudget, HoldersEvictBeforeARequestIsRefused) {
   MemoryBudget budget(kLimit);
   std::vector<Share> cache;
   std::vector<uint64_t> asked;
@@ -73,7 +73,7 @@ TEST(MemoryBudget, HoldersGiveUpBeforeAnythingIsRefused) {
   EXPECT_EQ(asked, (std::vector<uint64_t>{90, 90})) << "one after the other";
 }
 
-TEST(MemoryBudget, SmallerLimitHasHoldersGiveUp) {
+TEST(MemoryBudget, ASmallerLimitMakesHoldersEvict) {
   MemoryBudget budget(kLimit);
   Share cached = *budget.Take(1000);
   const MemoryBudget::Holder holder(budget,
@@ -82,7 +82,7 @@ TEST(MemoryBudget, SmallerLimitHasHoldersGiveUp) {
   EXPECT_EQ(budget.used(), 300U);
 }
 
-TEST(MemoryBudget, WhereThereIsNoRoomNobodyWaits) {
+TEST(MemoryBudget, AFullBudgetRefusesWithoutWaiting) {
   MemoryBudget budget(kLimit);
   const auto most = budget.Take(kLimit - 10);
   EXPECT_EQ(CodeOf(budget.Take(11)), ErrorCode::kWouldBlock);
@@ -97,7 +97,7 @@ TEST(MemoryBudget, AloneARequestGetsAllAndALittleMore) {
   EXPECT_TRUE(budget.Take(most));
 }
 
-TEST(MemoryBudget, AloneWaitsForWhoHoldsMemoryAndKeepsOthersFromTakingIt) {
+TEST(MemoryBudget, AloneWaitsForHoldersAndKeepsOthersFromTakingMemory) {
   MemoryBudget budget(kLimit);
   std::promise<void> may_end;
   std::promise<void> has_taken;
@@ -131,7 +131,7 @@ TEST(MemoryBudget, AloneWaitsForWhoHoldsMemoryAndKeepsOthersFromTakingIt) {
   EXPECT_TRUE(alone.get());
 }
 
-TEST(MemoryBudget, WhoWaitsIsServedInOrderAndMayGiveUp) {
+TEST(MemoryBudget, WaitersAreServedInOrderAndMayStopWaiting) {
   MemoryBudget budget(kLimit);
   std::mutex mutex;
   std::string order;
@@ -163,7 +163,7 @@ TEST(MemoryBudget, WhoWaitsIsServedInOrderAndMayGiveUp) {
 
 // Every request takes twice, as who reads an index and then decodes a chunk, and holds the first
 // share meanwhile.
-TEST(MemoryBudget, RequestsThatTakeMoreThanThereIsTogetherAllEnd) {
+TEST(MemoryBudget, RequestsThatTogetherExceedTheLimitAllEnd) {
   MemoryBudget budget(kLimit);
   std::atomic<uint64_t> held = 0;
   std::atomic<uint64_t> most_held = 0;

@@ -53,7 +53,7 @@ TEST(CastValueCodec, ConvertsByItsRules) {
 TEST(CastValueCodec, NearestEvenAndErrorAreTheDefaults) {
   const OneAxisCodec codec("cast_value", R"({"data_type": "float32"})", "uint8");
   EXPECT_EQ(codec.Decode("0000c03f 00002040"), Hex("02 02"));  // 1.5, 2.5
-  EXPECT_EQ(MessageOf(codec.Decode("00009643")), "element 0 is 300, which uint8 cannot hold");
+  EXPECT_EQ(MessageOf(codec.Decode("00009643")), "element 0 is 300, which uint8 cannot represent");
   EXPECT_EQ(codec.Decode("0000c07f").error().code, ErrorCode::kDamaged);
 }
 

@@ -78,7 +78,7 @@ TEST(ConvertElements, WhatNumpyDoesNowThisWayNowThatIsDamage) {
     EXPECT_EQ(converted.error().code, ErrorCode::kDamaged);
   }
   EXPECT_EQ(MessageOf(FromDoubles({1, 1e20}, "int64", Conversion())),
-            "element 1 is 1e+20, which int64 cannot hold");
+            "element 1 is 1e+20, which int64 cannot represent");
 }
 
 // numpy: np.promote_types(a, b)

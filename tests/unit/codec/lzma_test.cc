@@ -103,7 +103,7 @@ TEST(LzmaCodec, DictionaryBeyondTheCapIsNotAllocated) {
   std::copy(size.begin(), size.end(), hungry.begin() + 1);
   const auto decoded = Codec("lzma", R"({"format": 2})")->Decode(hungry, 80);
   ASSERT_FALSE(decoded);
-  EXPECT_EQ(MessageOf(decoded).find("lzma: asks for 3"), 0u) << MessageOf(decoded);
+  EXPECT_EQ(MessageOf(decoded).find("lzma: needs 3"), 0u) << MessageOf(decoded);
   EXPECT_EQ(RefusedConfiguration("lzma", R"({"format": 3, "filters":
                                              [{"id": 33, "dict_size": 1610612736}]})")
                 .code,

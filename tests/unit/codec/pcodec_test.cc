@@ -118,9 +118,9 @@ TEST(Pcodec, OtherElementsThanTheChunkHasAreDamage) {
     return MessageOf(decoded);
   };
   EXPECT_EQ(refusal("int32", 7),
-            "codec 'numcodecs.pcodec': 27 bytes are not int32 in pcodec: 6 numbers, expected 7");
+            "codec 'numcodecs.pcodec': 27 bytes do not decode to int32: 6 numbers, expected 7");
   EXPECT_EQ(refusal("int32", 5),
-            "codec 'numcodecs.pcodec': 27 bytes are not int32 in pcodec: "
+            "codec 'numcodecs.pcodec': 27 bytes do not decode to int32: "
             "6 numbers or more, expected 5");
   EXPECT_NE(refusal("float32", 6).find("number type"), std::string::npos);
   (void)refusal("int32", 0);
@@ -182,10 +182,10 @@ TEST(Pcodec, MemoryIsThatOfTheElementsWhateverAFileClaims) {
     const auto hinted = Decode(hint, {CoreType("int32"), {6}});
     EXPECT_EQ(hinted, Hex(kWritten[6].elements)) << MessageOf(hinted);
     EXPECT_EQ(MessageOf(Decode(dictionary, kSixtyFour)),
-              "codec 'numcodecs.pcodec': 99 bytes are not int64 in pcodec: "
+              "codec 'numcodecs.pcodec': 99 bytes do not decode to int64: "
               "a dictionary of 33554431 numbers in 89 bytes");
     EXPECT_EQ(MessageOf(Decode(window, kSixtyFour)),
-              "codec 'numcodecs.pcodec': 122 bytes are not int64 in pcodec: "
+              "codec 'numcodecs.pcodec': 122 bytes do not decode to int64: "
               "a window of 2^24 numbers, expected 2^15 at most");
   });
   EXPECT_LT(peak.value_or(0), 8U << 20);

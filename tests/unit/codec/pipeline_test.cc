@@ -130,7 +130,7 @@ TEST(Pipeline, ChainOfAnotherOrderIsDamage) {
     EXPECT_EQ(Refused(chain, Uint16({2, 3})).code, ErrorCode::kDamaged);
   }
   EXPECT_EQ(Refused({kGzip, kLittle}, Uint16({2})).message,
-            "codec 'gzip' stands before the array -> bytes codec");
+            "codec 'gzip' is before the array -> bytes codec");
 }
 
 TEST(Pipeline, WrongConfigurationIsRefusedWhenTheChainIsMade) {

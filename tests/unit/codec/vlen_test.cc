@@ -34,11 +34,11 @@ TEST(Vlen, WhatNumcodecsWroteIsSound) {
 }
 
 TEST(Vlen, NumberOfElementsIsThatOfTheChunk) {
-  EXPECT_EQ(Told(CheckVlen(Hex(kThree), 4, kText)), "the chunk says it has 3 elements, 4 expected");
+  EXPECT_EQ(Told(CheckVlen(Hex(kThree), 4, kText)), "the chunk states 3 elements, expected 4");
   EXPECT_EQ(Told(CheckVlen(Hex(kThree), (uint64_t{1} << 32) + 3, kText)),
-            "the chunk says it has 3 elements, 4294967299 expected");
+            "the chunk states 3 elements, expected 4294967299");
   EXPECT_EQ(Told(CheckVlen(Hex("ffffffff"), 3, kText)),
-            "the chunk says it has 4294967295 elements, 3 expected");
+            "the chunk states 4294967295 elements, expected 3");
 }
 
 TEST(Vlen, EveryShorterChunkIsDamaged) {
@@ -56,7 +56,7 @@ TEST(Vlen, EveryShorterChunkIsDamaged) {
 
 TEST(Vlen, ElementThatReachesBeyondTheChunkIsDamaged) {
   EXPECT_EQ(Told(CheckVlen(Hex("01000000 ffffffff 61"), 1, kBytes)),
-            "element 0 of 1 has 4294967295 bytes, of which 1 are there");
+            "element 0 of 1 has 4294967295 bytes, but only 1 follow");
 }
 
 TEST(Vlen, NothingMayFollowTheLastElement) {
@@ -115,7 +115,7 @@ TEST(VlenChain, WhatIsNotKnownIsNotChecked) {
     return chain.error().message;
   };
   EXPECT_EQ(reason(Chain(R"([{"name": "vlen-utf8"}, {"name": "new"}])")),
-            "codec 'new' is not known as one of bytes");
+            "codec 'new' is not a known bytes -> bytes codec");
   EXPECT_EQ(reason(Chain(R"([{"name": "new"}, {"name": "vlen-utf8"}])")),
             "codec 'new' before 'vlen-utf8' is not known");
   EXPECT_EQ(reason(Chain(R"([{"name": "vlen-utf8"}])", kBinary)),

@@ -123,11 +123,11 @@ TEST(Zfp, WhatIsNoModeIsRefused) {
                      "codec 'zfp': mode is absent, expected reversible, fixed_accuracy, "
                      "fixed_rate, fixed_precision or expert"},
            std::pair{R"({"mode": "fixed_rate"})",
-                     "codec 'zfp': rate is absent, expected a number from 0 on"},
+                     "codec 'zfp': rate is absent, expected a number of at least 0"},
            std::pair{R"({"mode": "fixed_precision", "precision": 65})",
                      "codec 'zfp': precision is 65, expected an integer from 1 to 64"},
            std::pair{R"({"mode": "expert", "minbits": 9, "maxbits": 8, "maxprec": 1, "minexp": 0})",
-                     "codec 'zfp': its bits of a block cannot be"},
+                     "codec 'zfp': libzfp rejects the parameters of its mode"},
        }) {
     EXPECT_EQ(DecodeBare("", configuration, kDoubles).error().message, message);
   }

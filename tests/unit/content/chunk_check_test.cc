@@ -151,7 +151,7 @@ TEST(ChunkCheck, PartsComeInAnyOrder) {
   }
 }
 
-TEST(ChunkCheck, WhoReadsTheEndAloneReadsACheckedChunk) {
+TEST(ChunkCheck, AReadOfTheEndAloneChecksTheWholeChunk) {
   Fixture fixture(Unsharded());
   fixture.store->Put("a/c/0", Flipped(Encoded({"crc32c"}, Content(1000)), 10));
   EXPECT_EQ(fixture.Read(0, Cut({"crc32c"}), 0, 500), "") << "a part is not protected";

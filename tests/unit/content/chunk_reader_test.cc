@@ -83,7 +83,7 @@ ChunkEncoding Elements(uint64_t size) {
   return encoding;
 }
 
-TEST(ChunkReader, StoredBytesComeWithoutWhatIsCutOff) {
+TEST(ChunkReader, StoredBytesOmitTheChecksum) {
   Fixture fixture(Array("[8]", "[8]", R"({"name": "bytes"}, {"name": "zstd"})"));
   fixture.store->Put("a/c/0", "headbodytail");
   ChunkEncoding encoding;
@@ -103,7 +103,7 @@ TEST(ChunkReader, AChunkShorterThanWhatIsCutOffIsDamaged) {
   EXPECT_EQ(fixture.reports.size(), 1U);
 }
 
-TEST(ChunkReader, ZstdFramesAreSuchThatOldDecodersTakeThem) {
+TEST(ChunkReader, ZstdFramesSuitOldDecoders) {
   Fixture fixture(Array("[30]", "[6]", kZstd));
   const std::string patched = Raw("28b52ffd 8058 06000000 310000 7a6172726673");
   fixture.store->Put("a/c/0", kSized);
@@ -266,7 +266,7 @@ TEST(ChunkReader, AShardCompressedAsAWholeTakesLittleMemoryUnlessItNeedsMore) {
   EXPECT_TRUE(Contains(text, "a/c/1: needs") && Contains(text, "memory=")) << text.substr(0, 200);
 }
 
-TEST(ChunkReader, WhatIsKeptIsTakenFromTheBudget) {
+TEST(ChunkReader, CachedBytesAreTakenFromTheBudget) {
   const uint64_t before = ProcessMemory().used();
   {
     Fixture fixture(Array("[6]", "[6]", kZstd));
@@ -340,7 +340,7 @@ TEST(FillChunk, IsEncodedAsTheStoredChunksAre) {
   EXPECT_EQ(fixture.Text(0, Elements(6)), std::string(6, '\7'));
 }
 
-TEST(FillChunk, LacksWhatIsCutOff) {
+TEST(FillChunk, OmitsTheChecksum) {
   const auto array =
       Array("[4]", "[2]", R"({"name": "bytes"}, {"name": "crc32c"})", R"({"fill_value": 65})");
   ChunkEncoding encoding;
@@ -348,7 +348,7 @@ TEST(FillChunk, LacksWhatIsCutOff) {
   EXPECT_EQ(FillText(array, encoding), "AA");
 }
 
-TEST(FillChunk, OfElementsIsThemAlone) {
+TEST(FillChunk, OfElementsHoldsOnlyElements) {
   const auto array = Array("[3]", "[1000]", kZstd, R"({"data_type": "float16", "fill_value": 1})");
   ChunkEncoding encoding = Elements(12);
   encoding.is_wide = true;

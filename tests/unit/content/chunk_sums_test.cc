@@ -37,14 +37,14 @@ TEST_F(ChunkSumsTest, PartsInAnyOrderAndTwiceGiveTheSumOfAll) {
   EXPECT_TRUE(sums_.Take(kKey, {}, 0, 10).is_alone) << "it is forgotten";
 }
 
-TEST_F(ChunkSumsTest, WhatWasNotReadIsTakenAgain) {
+TEST_F(ChunkSumsTest, PartsThatWereNotReadAreAddedLater) {
   const auto failed = sums_.Take(kKey, {}, 0, 100);
   sums_.Release(kKey, failed.runs);
   EXPECT_EQ(Add(failed), std::nullopt) << "another READ's, by then";
   EXPECT_EQ(Add(sums_.Take(kKey, {}, 0, 100)), SumsOf(BytesFrom(0, 100), kOne));
 }
 
-TEST_F(ChunkSumsTest, TooManyPartsAreGivenUp) {
+TEST_F(ChunkSumsTest, TooManyPartsAreDropped) {
   for (uint64_t i = 0; i < 40; ++i) {
     const auto taken = sums_.Take(kKey, {}, 2 * i, 2 * i + 1);
     EXPECT_EQ(Add(taken), std::nullopt);

@@ -112,7 +112,7 @@ TEST(ElementReader, ChunksThatAreUsedOnceAreNotKept) {
   Fixture({}, {}).ExpectAllUsedOnce();
 }
 
-TEST(ElementReader, OfChunksThatAreUsedOnceADamagedOneFailsTheRange) {
+TEST(ElementReader, ADamagedChunkThatIsUsedOnceFailsTheRange) {
   Fixture at({40, 4}, {2, 2});
   at.store->Put("a/c/7/0", "short");
   EXPECT_TRUE(at.Read(0, 56, {}, Reuse::kNever));
@@ -147,7 +147,7 @@ TEST(ElementReader, ADamagedChunkFailsRangesThatTouchItAndNoOthers) {
   EXPECT_TRUE(at.Read(10, 2));
 }
 
-TEST(ElementReader, WhatIsRefusedIsNotRead) {
+TEST(ElementReader, ARefusedRangeReadsNothing) {
   Fixture at({4}, {2});
   const auto refused = at.Read(
       0, 4, [](InnerIndex, const Located&) { return Fail(ErrorCode::kPermissionDenied, "no"); });

@@ -80,7 +80,7 @@ TEST(ElementWindow, IsPartOfAStepWhereOneDoesNotFit) {
             (Windows{{0, 12}, {12, 12}, {24, 12}, {36, 12}}));
 }
 
-TEST(ElementWindow, ThereIsNoneWhereChunksThatDoNotFitFollowEachOther) {
+TEST(ElementWindow, ThereIsNoneIfChunksAreTooLarge) {
   // (Each is decoded once, and kept while it is read.)
   EXPECT_FALSE(WindowAt(Shape{8, 6}, Shape{8, 6}, 0, 1, 30));
   EXPECT_FALSE(WindowAt(Shape{800}, Shape{100}, 0, 1, 30));
@@ -100,7 +100,7 @@ TEST(ElementWindow, HasNotTooManyChunks) {
   EXPECT_FALSE(WindowAt(Shape{4, 1u << 20}, Shape{1, 1}, 0, 1u << 24, 1u << 26));
 }
 
-TEST(ElementWindow, AnyArrayIsCutIntoWindowsOfTheSizeThatIsAllowed) {
+TEST(ElementWindow, EachWindowFitsTheAllowedSize) {
   std::mt19937 random(7);
   const auto below = [&](uint64_t end) { return random() % end; };
   for (int round = 0; round < 300; ++round) {

@@ -64,7 +64,7 @@ TEST(StoredRanges, ChunksOfAFetchedRangeAreNotAskedForAgain) {
   EXPECT_EQ(fixture.reads(), 1U);
 }
 
-TEST(StoredRanges, WhoReadsAChunkOfAPlannedRangeFetchesAllOfIt) {
+TEST(StoredRanges, AReadOfAPlannedRangeFetchesAllOfIt) {
   Fixture fixture;
   const ChunkLocation last = fixture.At(3);
   fixture.ranges.Plan(*fixture.source, last, last.offset, last.offset + 14);

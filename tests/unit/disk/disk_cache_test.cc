@@ -80,7 +80,7 @@ class DiskCacheTest : public ::testing::Test {
   const Version version_ = VersionOf("\"a\"");
 };
 
-TEST_F(DiskCacheTest, GivesAnyPartOfWhatWasWritten) {
+TEST_F(DiskCacheTest, ReadsAnyPartOfTheWrittenRange) {
   Write(version_, 1000, 200'000);
   for (const auto& [begin, length] : std::vector<std::pair<uint64_t, size_t>>{{1000, 200'000},
                                                                               {1000, 1},
@@ -113,7 +113,7 @@ class ForeignFilesTest : public DiskCacheTest {
   std::vector<fs::path> foreign_;
 };
 
-TEST_F(ForeignFilesTest, StayWhateverIsRemoved) {
+TEST_F(ForeignFilesTest, AreNeverRemoved) {
   Write(version_, 0, 1000);
   const fs::path own = Files().at(0);
   Put("project/run1/result.nc");
@@ -160,8 +160,8 @@ TEST_F(ForeignFilesTest, AFolderThatHasThemIsRefused) {
   const fs::path scratch = make("scratch");
   std::ofstream(scratch / "result.nc") << "x";
   EXPECT_EQ(why_not(scratch),
-            fmt::format("disk_cache={0}: this folder has other files ('result.nc'): give it one of "
-                        "its own, for example disk_cache={0}/zarrfs",
+            fmt::format("disk_cache={0}: this folder has other files ('result.nc'): choose another "
+                        "folder, for example disk_cache={0}/zarrfs",
                         scratch.string()));
   EXPECT_FALSE(fs::exists(scratch / "CACHEDIR.TAG"));
   EXPECT_EQ(why_not(scratch / "zarrfs"), "");
@@ -208,7 +208,7 @@ TEST_F(DiskCacheTest, AnotherCacheInTheFolderSeesIt) {
   EXPECT_TRUE(Has(*other, version_, 0, 1000));
 }
 
-TEST_F(DiskCacheTest, AnotherVersionIsNoHitAndTakesThePlaceOfTheOneBefore) {
+TEST_F(DiskCacheTest, AnotherVersionIsAMissAndReplacesTheOneBefore) {
   Write(version_, 0, 1000);
   std::vector<Version> others(3, version_);
   others[0].etag = "\"b\"";
@@ -273,7 +273,7 @@ TEST_F(DiskCacheTest, AFileInThePlaceOfAnotherIsAMiss) {
   EXPECT_FALSE(Has(*Open(), other, 0, 1000));
 }
 
-TEST_F(DiskCacheTest, TakesNoMoreThanItMayAndKeepsWhatWasUsedLast) {
+TEST_F(DiskCacheTest, StaysWithinItsSizeAndEvictsTheLeastRecentlyUsed) {
   const uint64_t capacity = 1u << 20;
   cache_ = Open(capacity);
   const Version large = VersionOf("\"a\"", 1u << 30);
@@ -293,7 +293,7 @@ TEST_F(DiskCacheTest, TakesNoMoreThanItMayAndKeepsWhatWasUsedLast) {
   EXPECT_FALSE(Has(*cache_, large, 50'000, 50'000, fmt::format("{}1", kObject)));
 }
 
-TEST_F(DiskCacheTest, WhatOneThatWasKilledLeftIsRemoved) {
+TEST_F(DiskCacheTest, FilesOfAKilledProcessAreRemoved) {
   cache_ = Open(1u << 20);
   { std::ofstream(folder_ / "new/0123456789abcdef") << std::string(900'000, 'x'); }
   { std::ofstream(folder_ / "taken", std::ios::binary) << std::string(8, '\x7f'); }
@@ -354,7 +354,7 @@ TEST_F(DiskCacheTest, ADiskThatFailsIsAMissAndTakesNothing) {
   EXPECT_TRUE(Has(*cache_, version_, 2000, 1000));
 }
 
-TEST_F(DiskCacheTest, ManyReadersAndWritersSeeNothingElse) {
+TEST_F(DiskCacheTest, ManyReadersAndWritersSeeOnlyWrittenBytes) {
   const auto second = Open(2u << 20);
   cache_ = Open(2u << 20);
   const Version large = VersionOf("\"a\"", 1u << 30);
@@ -378,19 +378,19 @@ TEST_F(DiskCacheTest, AFolderThatOthersMayEnterOrOwnIsRefused) {
   chmod(folder_.c_str(), 0750);
   const auto open = PrepareCacheFolder(folder_);
   ASSERT_FALSE(open);
-  EXPECT_EQ(open.error().message,
-            fmt::format("disk_cache={}: others may enter this folder: chmod 700 it, or give one "
-                        "that does not exist yet",
-                        folder_.string()));
+  EXPECT_EQ(open.error().message, fmt::format("disk_cache={}: others may enter this folder: chmod "
+                                              "700 it, or choose one that does not exist yet",
+                                              folder_.string()));
   EXPECT_FALSE(DiskCache::Open(folder_, 1u << 20));
   chmod(folder_.c_str(), 0700);
   EXPECT_TRUE(PrepareCacheFolder(folder_));
   EXPECT_EQ(PrepareCacheFolder(top_ / "no/cache").error().code, ErrorCode::kNotFound);
   if (chown(folder_.c_str(), 4711, 4711) != 0) GTEST_SKIP() << "needs root";
-  EXPECT_EQ(PrepareCacheFolder(folder_).error().message,
-            fmt::format("disk_cache={}: this folder belongs to another user (uid 4711): give one "
-                        "of your own",
-                        folder_.string()));
+  EXPECT_EQ(
+      PrepareCacheFolder(folder_).error().message,
+      fmt::format(
+          "disk_cache={}: this folder belongs to another user (uid 4711): choose one of your own",
+          folder_.string()));
 }
 
 }  // namespace

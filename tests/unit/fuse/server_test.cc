@@ -122,6 +122,9 @@ TEST_P(ServerTest, AnInterruptionThatMeetsTheAnswerGivesOneOfBoth) {
 
 TEST_P(ServerTest, ProgressShowsWhatWaitsForTheStore) {
   const uint64_t id = IdOfFirst();
+  // A thread is free again some time after its reply.
+  const auto all_free = [&] { return kernel.server().progress().free_threads == Kernel::kThreads; };
+  for (int i = 0; i < 2000 && !all_free(); ++i) std::this_thread::sleep_for(milliseconds(5));
   const Server::Progress before = kernel.server().progress();
   EXPECT_EQ(before.unanswered, 0U);
   EXPECT_EQ(before.free_threads, Kernel::kThreads);
@@ -166,7 +169,7 @@ TEST(ServerQueueTest, AnInterruptedRequestNeedsNoThread) {
   store->Block(Call::kRead, "c/0");
   store->Block(Call::kObjectRead, "c/0");
   std::vector<uint64_t> reads;
-  for (size_t i = 0; i < kLeastWaitingThreads + 8; ++i) reads.push_back(kernel.Read(id));
+  for (size_t i = 0; i < kMinWaitingThreads + 8; ++i) reads.push_back(kernel.Read(id));
   ASSERT_TRUE(store->WaitUntilBlocked(1));
   kernel.Interrupt(reads.back());
   EXPECT_EQ(kernel.AnswerTo(reads.back()).error, -EINTR);

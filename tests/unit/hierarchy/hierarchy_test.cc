@@ -191,6 +191,19 @@ TEST(Hierarchy, AZarrJsonBeyondTheCapIsHidden) {
   EXPECT_EQ(fixture.reports.size(), 1U);
 }
 
+TEST(Hierarchy, ConsolidatedMetadataBeyondTheCapHideNoGroup) {
+  const Fixture fixture;
+  std::string text = R"({"zarr_format": 3, "node_type": "group", "attributes": {"a": 1},
+                         "consolidated_metadata": {"metadata": {"b": {"c": ")";
+  text.append(kMaxMetadataBytes, 'x').append(R"("}}}})");
+  fixture.store->Put("zarr.json", text);
+  const NodePtr group = fixture.Node("");
+  ASSERT_NE(group->group(), nullptr);
+  EXPECT_EQ(group->group()->attributes, (Json{{"a", 1}}));
+  EXPECT_LT(group->memory.bytes(), 1U << 20) << "the text is not kept";
+  EXPECT_EQ(fixture.reports, Names{});
+}
+
 // --- Change
 // -------------------------------------------------------------------------------------------
 
@@ -264,6 +277,32 @@ TEST(Hierarchy, ArraysComeAndGo) {
   EXPECT_EQ(fixture.Failure("b"), "not found");
   EXPECT_EQ(fixture.Failure("b", hours(1)), "not found");
   EXPECT_EQ(fixture.Children(""), Names{"a"});
+}
+
+TEST(Hierarchy, ChildrenAreVisitedAsTheyAreRead) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  for (const char* key : {"a/zarr.json", "b/zarr.json", "d/zarr.json"}) {
+    fixture.store->Put(key, ArrayJson());
+  }
+  fixture.store->PutFolder("c");
+  std::vector<Names> folders;
+  Names visited;
+  const auto visit = [&](const std::string& until) {
+    return fixture.hierarchy.VisitChildren(
+        *fixture.Node(""), kNow, [&](const Names& names) { folders.push_back(names); },
+        [&](const std::string& name, const Result<NodePtr>& child) {
+          EXPECT_EQ((*child)->path, name);
+          visited.push_back(name);
+          return name != until;
+        });
+  };
+  ASSERT_TRUE(visit("b"));
+  EXPECT_EQ(folders, (std::vector<Names>{{"a", "b", "c", "d"}}));
+  EXPECT_EQ(visited, (Names{"a", "b"}));
+  EXPECT_EQ(fixture.store->count(FakeStore::Call::kRead, "d"), 0U);
+  ASSERT_TRUE(visit(""));
+  EXPECT_EQ(visited, (Names{"a", "b", "a", "b", "d"})) << "c is no node";
 }
 
 TEST(Hierarchy, AGroupThatBecomesAnArrayNoLongerListsWhatLiesBelow) {
@@ -729,6 +768,10 @@ TEST(Hierarchy, ANodeNamedLikeAV2FileIsNotInTheV2View) {
   (void)fixture.Children("");
   EXPECT_EQ(fixture.reports,
             Names{".zattrs: not shown in v2, gdal, netcdf: its readers do not accept the name"});
+  // Readers look such names up in any group, so only a zarr.json makes them nodes.
+  fixture.store->Put(".zgroup/.zgroup", kZgroupText);
+  fixture.store->Put(".zmetadata/below/zarr.json", ArrayJson());
+  EXPECT_EQ(fixture.Children(""), Names{".zattrs"});
 }
 
 TEST(Hierarchy, AGroupWhoseNameAReaderCannotTakeIsSaidNotToBeShown) {
@@ -880,6 +923,19 @@ TEST(Hierarchy, ConsolidatedDocumentIsLeftOutAboveItsLimit) {
     EXPECT_NE(TextOf(fixture, "g", kV2), "none");
     EXPECT_EQ(fixture.reports.size(), is_left_out ? 2U : 0U) << "told once in each view";
   }
+}
+
+TEST(MadeTexts, ATextLargerThanTheCacheIsMadeOnceForAllItsReads) {
+  MadeTexts texts;
+  MadeDocument document;
+  texts.Keep(std::string(MadeTexts::kBytes + 1, 'x'), document, {});
+  int made = 0;
+  const auto make = [&](MadeTexts::Text&) -> Result<uint64_t> { return ++made; };
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(texts.Get(document.text_number, "", make));
+  EXPECT_EQ(made, 0);
+  texts.Sweep();
+  texts.Sweep();
+  EXPECT_FALSE(texts.Get(document.text_number, "", make));
 }
 
 TEST(HierarchyOfV2, ZmetadataIsWhereTheSourceHasOneAndMadeOfTheDocumentsServed) {

@@ -38,14 +38,14 @@ TEST(IcechunkFileTest, ContentIsDecompressedWhetherItsSizeIsStatedOrNot) {
 
 TEST(IcechunkFileTest, DamageIsFound) {
   const std::string stored = Compressed("some content that is not very long");
-  EXPECT_EQ(Content("ICE"), "damaged: manifests/X: damaged: no file of Icechunk");
+  EXPECT_EQ(Content("ICE"), "damaged: manifests/X: damaged: not an Icechunk file");
   EXPECT_EQ(Content(std::string(stored).replace(0, 1, "J")),
-            "damaged: manifests/X: damaged: no file of Icechunk");
+            "damaged: manifests/X: damaged: not an Icechunk file");
   EXPECT_EQ(Content(stored.substr(0, stored.size() - 3)),
             "damaged: manifests/X: damaged: ends early");
-  EXPECT_EQ(Content(stored + "x"), "damaged: manifests/X: damaged: something follows its content");
+  EXPECT_EQ(Content(stored + "x"), "damaged: manifests/X: damaged: bytes follow its content");
   EXPECT_EQ(Content(stored.substr(0, kIcechunkHeader) + "no frame"),
-            "damaged: manifests/X: damaged: no zstd frame");
+            "damaged: manifests/X: damaged: not a zstd frame");
 }
 
 TEST(IcechunkFileTest, NewerVersionsAndOtherFilesAreRefused) {
@@ -55,8 +55,9 @@ TEST(IcechunkFileTest, NewerVersionsAndOtherFilesAreRefused) {
       "1 to 2");
   EXPECT_EQ(Content(IcechunkHeader(IcechunkFileType::kSnapshot)),
             "damaged: manifests/X: damaged: expected a manifest (type 2), found type 1");
-  EXPECT_EQ(Content(IcechunkHeader(kType, 1, 2)),
-            "not supported: manifests/X: compressed in way 2, expected 0 (not) or 1 (zstd)");
+  EXPECT_EQ(
+      Content(IcechunkHeader(kType, 1, 2)),
+      "not supported: manifests/X: compression 2 is not known, expected 0 (none) or 1 (zstd)");
 }
 
 TEST(IcechunkFileTest, WhatDoesNotFitTheBudgetIsNotDecompressed) {

@@ -418,7 +418,7 @@ TEST(EpochTable, WhatIsForgottenGetsAnEpochThatNoInodeHad) {
   EXPECT_EQ(table.Observe(5, 100), 2u);
   EXPECT_EQ(table.Observe(6, 202), 2u);
   EXPECT_EQ(table.Observe(5, 101), 3u);
-  EXPECT_EQ(table.FingerprintOf(5, [](uint32_t epoch) { return epoch == 2; }), 100u);
+  EXPECT_EQ(table.VersionOf(5, 2), (ObjectVersion{100, 0}));
 }
 
 TEST(EpochTable, NoMoreIsMarkedThanAskedFor) {

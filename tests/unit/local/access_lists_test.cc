@@ -27,7 +27,7 @@ std::vector<std::byte> List(const std::vector<Entry>& entries) {
   return bytes;
 }
 
-TEST(AccessLists, LeaveAClassWhatEverybodyInItHas) {
+TEST(AccessLists, GrantAClassOnlyTheBitsOfAllItsMembers) {
   struct Case {
     const char* what;
     std::vector<Entry> entries;
@@ -53,7 +53,7 @@ TEST(AccessLists, LeaveAClassWhatEverybodyInItHas) {
   }
 }
 
-TEST(AccessLists, WhatIsNoListLeavesTheOwnerAlone) {
+TEST(AccessLists, AnInvalidListLeavesOnlyTheOwnersBits) {
   std::vector<std::byte> bytes = List({{kOwningGroup, 7}, {kOther, 7}});
   EXPECT_EQ(MaskOfAccessList(bytes), 0777U);
   for (size_t length = 0; length < bytes.size(); ++length) {

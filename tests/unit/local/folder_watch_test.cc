@@ -144,7 +144,7 @@ TEST_F(FolderWatchTest, ANewSymbolicLinkIsAChange) {
   EXPECT_TRUE(IsTold("link"));
 }
 
-TEST_F(FolderWatchTest, FolderThatIsAbsentIsToldOfByTheOneAbove) {
+TEST_F(FolderWatchTest, AnAbsentFolderIsReportedByItsParent) {
   const uint64_t count = store_->Watch("a/c/5");
   ASSERT_NE(count, 0U);
   fs::create_directory(top_ / "store/a/c/5");
@@ -203,7 +203,7 @@ TEST_F(LimitedWatchTest, FurtherFoldersAreNotWatchedAndNothingElseIsDifferent) {
   EXPECT_FALSE(keys_.contains("a/30/0"));
 }
 
-TEST_F(LimitedWatchTest, AfterAWhileThoseWatchedFirstMakeRoom) {
+TEST_F(LimitedWatchTest, AfterAWhileTheOldestWatchesMakeRoom) {
   StartWatch(std::chrono::nanoseconds(0));
   for (int i = 0; i < 40; ++i) {
     ASSERT_NE(watch_->Watch(Name(i)), 0U);
@@ -244,7 +244,7 @@ TEST_F(FolderWatchTest, FolderThatIsMovedTakesItsWatchesAlong) {
   EXPECT_TRUE(IsCounted(count));
 }
 
-TEST_F(FolderWatchTest, WhatIsReachedThroughALinkIsNotPromised) {
+TEST_F(FolderWatchTest, ChangesBehindALinkAreNotPromised) {
   fs::create_directories(top_ / "store/target/c");
   fs::create_directory_symlink("target", top_ / "store/linked");
   EXPECT_EQ(store_->Watch("linked/c"), 0U);

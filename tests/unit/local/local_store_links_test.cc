@@ -203,7 +203,7 @@ TEST_F(LinkTest, ThatDanglesIsThereAndRefused) {
   Write("k", "x");
   Link("k/", "slash");
   const auto store = Open("follow");
-  const std::string nothing = ", where nothing is";
+  const std::string nothing = ", which does not exist";
   ExpectRefused(*store, "dangling",
                 "dangling: a symbolic link to " + (root / "nowhere").string() + nothing);
   ExpectRefused(*store, "dangling/zarr.json",
@@ -274,7 +274,7 @@ TEST_F(LinkTest, FolderLinksOfOnePathAreCounted) {
   ASSERT_FALSE(stat);
   EXPECT_EQ(stat.error().code, ErrorCode::kLinkRefused);
   EXPECT_TRUE(stat.error().message.ends_with(
-      "one of more than 8 links to folders on this path; so many are not followed"))
+      "one of more than 8 links to folders on this path, which is the limit"))
       << stat.error().message;
 }
 
@@ -468,7 +468,7 @@ TEST_F(LinkTest, FolderOutsideThatBecomesALinkMeanwhileLeadsNowhereElse) {
 // --- The policy
 // -----------------------------------------------------------------------------------
 
-TEST(LinkPolicyTest, IsWrittenAsItIsRead) {
+TEST(LinkPolicyTest, TextRoundTrips) {
   for (const std::string_view text : {"inside", "follow", "/a", "/a:/b/c", "/"}) {
     const auto policy = ParseLinkPolicy(text);
     ASSERT_TRUE(policy) << text;

@@ -27,7 +27,7 @@ namespace {
 // --- Opening
 // --------------------------------------------------------------------------------------
 
-TEST_F(LocalStoreTest, OpeningSaysWhyItCannot) {
+TEST_F(LocalStoreTest, OpeningFailsWithTheReason) {
   Write("file", "x");
   EXPECT_EQ(OpenLocalStore((root / "missing").string()).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(OpenLocalStore((root / "file").string()).error().code, ErrorCode::kNotADirectory);
@@ -103,7 +103,7 @@ TEST_F(LocalStoreTest, ReadBeyondTheEndOfAnObjectIsDamage) {
   EXPECT_EQ(ReadOn(*object, UINT64_MAX, 2), "damaged");
 }
 
-TEST_F(LocalStoreTest, StatTellsWhatReadTells) {
+TEST_F(LocalStoreTest, StatAndReadReportTheSame) {
   Write("a/k", "01234");
   chmod((root / "a/k").c_str(), 0640);
   const auto store = Open();
@@ -155,7 +155,7 @@ TEST_F(LocalStoreTest, FifoCannotBeReadAndHangsNobody) {
   EXPECT_EQ(store->List("").value(), (std::vector<ListEntry>{{"fifo", false, true}}));
 }
 
-TEST_F(LocalStoreTest, KeyThatIsNoKeyIsInvalid) {
+TEST_F(LocalStoreTest, AMalformedKeyIsInvalid) {
   Write("a/k", "x");
   const auto store = Open();
   for (const std::string_view key : {"/a/k", "a//k", "a/", "./a/k", "a/../a/k", ".."}) {
@@ -415,6 +415,19 @@ TEST_F(LocalStoreMountTest, OtherMountsAreReadLikeFolders) {
   EXPECT_EQ(SortedList(*store, "a/inside"),
             (std::vector<ListEntry>{{"back", false}, {"c", true}, {"leaving", false, true}}));
   EXPECT_EQ(ReadOn(*OpenObject(*store, "a/inside/c/k"), 3, 3), "the");
+}
+
+// The path of the folder decides; the mount table and /proc write some names in their own ways.
+TEST_F(LocalStoreMountTest, ZarrfsMountIsSeenInFoldersOfAnyName) {
+  const std::vector<std::string> folders = {"a b", "a (deleted)", "a\\040b", "a\nb"};
+  for (const std::string& folder : folders) ASSERT_TRUE(MountUnserved(folder + "/mnt")) << folder;
+  const auto store = Open();
+  ExpectAnswers([&] {
+    for (const std::string& folder : folders) {
+      EXPECT_EQ(SortedList(*store, folder), (std::vector<ListEntry>{{"mnt", true, true}}))
+          << folder;
+    }
+  });
 }
 
 TEST_F(LocalStoreMountTest, ZarrfsMountIsRefusedAndIsSentNoRequest) {

@@ -119,7 +119,7 @@ TEST(Json, WhatIsBrokenIsReplacedWhereTheCallerAsksForNotes) {
       {"[\"\xff\xc3\xa9\xed\xa0\x80\"]", R"(["\ufffd\u00e9\ufffd\ufffd\ufffd"])",
        "bytes that are not UTF-8 are read as U+FFFD"},
       {R"(["\u0000#NaN",NaN])", R"(["\ufffd#NaN",NaN])",
-       "\\u0000# at the beginning of a text is read as U+FFFD #"},
+       "\\u0000# at the beginning of a string is read as U+FFFD #"},
       {"[" + std::string(400, '7') + "]", "[Infinity]",
        std::string(100, '7') + "... is read as Infinity"},
   };
@@ -208,7 +208,7 @@ TEST(Json, ValuesHaveACap) {
   const auto json = ParseJson(text, "a/zarr.json", notes);
   ASSERT_FALSE(json) << "not where a caller asks for notes either";
   EXPECT_EQ(json.error().code, ErrorCode::kTooLarge);
-  EXPECT_EQ(json.error().message, "a/zarr.json: JSON of more than 8388608 values");
+  EXPECT_EQ(json.error().message, "a/zarr.json: JSON has more than 8388608 values");
 }
 
 TEST(Json, ManyDeepValuesAreNotIndented) {

@@ -17,7 +17,7 @@ TEST(SessionTest, IoUringIsAskedForWhereItIsOffered) {
   MountOptions options = Options("io_uring");
   const bool is_offered = WhyNoIoUring(options).empty();
   EXPECT_EQ(LibfuseOptions(options).find(",io_uring") != std::string::npos, is_offered);
-  EXPECT_EQ(WhyNoIoUring(Options("")), "io_uring is not asked for");
+  EXPECT_EQ(WhyNoIoUring(Options("")), "io_uring is not set");
   options = Options("noio_uring");
   EXPECT_EQ(WhyNoIoUring(options), "noio_uring");
   EXPECT_EQ(LibfuseOptions(options).find(",io_uring"), std::string::npos);

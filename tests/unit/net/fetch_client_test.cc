@@ -41,13 +41,25 @@ class FetchClientTest : public ::testing::Test {
         }
       }
     });
-    return *OpenFetchClient(Descriptor(fcntl(channel_.client.get(), F_DUPFD_CLOEXEC, 0)),
-                            channel_.memory, std::chrono::seconds(30));
+    const auto client =
+        *OpenFetchClient(Descriptor(fcntl(channel_.client.get(), F_DUPFD_CLOEXEC, 0)),
+                         channel_.memory, std::chrono::seconds(30));
+    return client->FetcherOf(store_);
   }
   FetchChannel channel_;
   std::thread server_;
+  uint32_t store_ = 0;
   std::array<std::byte, 100> out_ = {};
 };
+
+TEST_F(FetchClientTest, RequestsSayWhoseObjectsTheyAreFor) {
+  store_ = 7;
+  const auto client = Open(
+      [](const FetchRequest& request) { return FetchAnswer{.size = request.store, .length = 0}; });
+  const auto fetched = client->Get("a", ByteRange::At(0, 10), nullptr, std::span(out_).first(10));
+  ASSERT_TRUE(fetched);
+  EXPECT_EQ(fetched->version.size, 7U);
+}
 
 TEST_F(FetchClientTest, AnAnswerReachesNoFurtherThanItsRequest) {
   const auto client = Open([](const FetchRequest&) {

@@ -10,10 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/unit/support/http_server.h"
 #include "zarrcore/disk/disk_cache.h"
@@ -113,6 +115,47 @@ TEST_F(FetchServerTest, AnotherClientGetsNoAnswersOfTheOneBefore) {
   EXPECT_EQ(ReceiveAnswer(channel_.client, /*waits=*/true)->id, 3U);
 }
 
+// The fetcher of a local store whose virtual chunks are in two other places.
+TEST(FetchServerOfPrefixesTest, AnObjectIsNamedByTheNumberOfAPrefixAndAKey) {
+  std::mutex mutex;
+  std::vector<std::string> all;
+  const auto asked = [&] {
+    const std::lock_guard lock(mutex);
+    return all;
+  };
+  const auto answer = [&](const std::string& request, const HttpServer::Send& send) {
+    {
+      const std::lock_guard lock(mutex);
+      all.push_back(request);
+    }
+    send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 4\r\nConnection: close\r\n\r\nkeys");
+  };
+  const HttpServer web(answer);
+  std::vector<VirtualPrefix> prefixes;
+  for (const std::string& prefix :
+       {std::string("file:///data/"), web.url() + "/one/", web.url() + "/t%20wo/three/"}) {
+    prefixes.push_back(*ParseVirtualPrefix(prefix));
+  }
+  RemoteOptions options;
+  options.timeout = 1;
+  options.headers_file = "/proc/self/status";  // not for prefixes
+  Served served(*ParseRemoteSource("/data/ocean.icechunk", options, prefixes));
+  const auto ask = [&](uint32_t store, const std::string& key) {
+    return served.Ask({.store = store, .range = ByteRange::At(0, 4), .length = 4, .key = key});
+  };
+  EXPECT_EQ(ask(1, "a").length, 4U);
+  EXPECT_EQ(ask(2, "x y/b").length, 4U);
+  ASSERT_EQ(asked().size(), 2U);
+  EXPECT_TRUE(asked()[0].starts_with("GET /one/a HTTP/1.1\r\n")) << asked()[0];
+  EXPECT_TRUE(asked()[1].starts_with("GET /t%20wo/three/x%20y/b HTTP/1.1\r\n")) << asked()[1];
+  EXPECT_EQ(asked()[0].find("Name:"), std::string::npos) << asked()[0];
+  for (const auto& [store, key] : std::vector<std::pair<uint32_t, std::string>>{
+           {0, "a"}, {3, "a"}, {UINT32_MAX, "a"}, {1, ""}, {1, "../a"}, {1, "a//b"}, {2, "/a"}}) {
+    EXPECT_EQ(ask(store, key).error, ErrorCode::kInvalidArgument) << store << " " << key;
+  }
+  EXPECT_EQ(asked().size(), 2U);
+}
+
 // The client's process may obey somebody else, and the cache on the disk is for other mounts, too.
 TEST(FetchServerOnDiskTest, WhatTheClientWritesIntoItsPieceIsNotKept) {
   constexpr std::string_view kBytes = "0123456789abcdef";
@@ -152,36 +195,6 @@ TEST(FetchServerOnDiskTest, WhatTheClientWritesIntoItsPieceIsNotKept) {
   }
   EXPECT_EQ(kept, kBytes);
   std::filesystem::remove_all(cache);
-}
-
-// A symbolic link that has the name of the file later would send what it leads to.
-TEST(FetchServerSecretsTest, FilesThatOptionsNameAreReadOnce) {
-  std::string asked;
-  const HttpServer web([&](const std::string& request, const HttpServer::Send& send) {
-    asked = request;
-    send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-  });
-  char folder[] = "/tmp/fetch_server_test.XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::filesystem::path top = folder;
-  std::ofstream(top / "headers") << "Token: one\n";
-  std::ofstream(top / "query") << "sig=two\n";
-  std::ofstream(top / "other") << "Other: file\n";
-  RemoteOptions options;
-  options.headers_file = top / "headers";
-  options.query_file = top / "query";
-  RemoteSource source = SourceOf(web.url() + "/store", options);
-  ReadSecrets(source);
-  for (const char* const name : {"headers", "query"}) {
-    std::filesystem::remove(top / name);
-    std::filesystem::create_symlink(top / "other", top / name);
-  }
-  const auto answer = Served(source).Ask({.range = ByteRange::At(0, 9), .length = 9, .key = "a"});
-  EXPECT_EQ(answer.error, ErrorCode::kNotFound) << answer.message;
-  EXPECT_NE(asked.find("GET /store/a?sig=two "), std::string::npos) << asked;
-  EXPECT_NE(asked.find("Token: one"), std::string::npos) << asked;
-  EXPECT_EQ(asked.find("Other"), std::string::npos) << asked;
-  std::filesystem::remove_all(top);
 }
 
 }  // namespace

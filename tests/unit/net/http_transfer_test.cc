@@ -2,17 +2,23 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "tests/unit/support/http_server.h"
 #include "zarrcore/os/descriptor.h"
 
 namespace zarrfs::http_transfer_test {
@@ -141,6 +147,113 @@ TEST(HttpTransferTest, APartIsNoListing) {
   };
   EXPECT_TRUE(answer("bytes 0-7/8").is_whole);
   EXPECT_FALSE(answer("bytes 0-7/9").is_whole);
+}
+
+// A GET at a port of this machine, which has the name data.example, too.
+HttpReply ReplyAt(CURLM* multi, const std::string& host, int port, bool is_guarded) {
+  std::vector<std::byte> into(8);
+  HttpTransfer transfer;
+  transfer.Prepare(
+      {.url = fmt::format("http://{}:{}/key", host, port), .into = into, .is_guarded = is_guarded});
+  const std::string name = fmt::format("data.example:{}:127.0.0.1", port);
+  curl_slist* const names = curl_slist_append(nullptr, name.c_str());
+  curl_easy_setopt(transfer.handle(), CURLOPT_RESOLVE, names);
+  curl_multi_add_handle(multi, transfer.handle());
+  CURLcode code = CURLE_OK;
+  for (int running = 1; running > 0;) {
+    curl_multi_perform(multi, &running);
+    int left = 0;
+    while (const CURLMsg* const message = curl_multi_info_read(multi, &left)) {
+      code = message->data.result;
+    }
+    curl_multi_poll(multi, nullptr, 0, 100, nullptr);
+  }
+  curl_multi_remove_handle(multi, transfer.handle());
+  curl_slist_free_all(names);
+  return transfer.Finish(code);
+}
+
+TEST(HttpTransferTest, AGuardedOneConnectsToThisMachineOnlyByItsName) {
+  int asked = 0;
+  const HttpServer server([&](const std::string& /*request*/, const HttpServer::Send& send) {
+    ++asked;
+    send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nkeys");
+  });
+  CURLM* const multi = curl_multi_init();
+  const std::string url = server.url();
+  const int port = std::stoi(url.substr(url.rfind(':') + 1));
+  HttpReply reply = ReplyAt(multi, "data.example", port, /*is_guarded=*/true);
+  EXPECT_EQ(reply.refused, "127.0.0.1");
+  EXPECT_EQ(reply.status, 0);
+  EXPECT_EQ(asked, 0);
+  reply = ReplyAt(multi, "127.0.0.1", port, /*is_guarded=*/true);
+  EXPECT_EQ(reply.refused, "");
+  EXPECT_EQ(reply.status, 200);
+  reply = ReplyAt(multi, "data.example", port, /*is_guarded=*/false);
+  EXPECT_EQ(reply.status, 200);
+  curl_multi_cleanup(multi);
+}
+
+TEST(HttpTransferTest, AGuardedOneMakesNoConnectionThatItMayNotMake) {
+  const Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(listen(listener.get(), 8), 0);
+  getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
+  CURLM* const multi = curl_multi_init();
+  ReplyAt(multi, "data.example", ntohs(address.sin_port), /*is_guarded=*/true);
+  curl_multi_cleanup(multi);
+  EXPECT_EQ(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+// Another transfer, which is not guarded, may have left a connection open.
+TEST(HttpTransferTest, AGuardedOneSendsNothingOverAConnectionThatItMayNotMake) {
+  std::atomic<int> asked = 0;
+  const Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(listen(listener.get(), 8), 0);
+  getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
+  std::thread serving([&] {
+    const Descriptor client(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    char request[4096];
+    constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nkeys";
+    while (client && recv(client.get(), request, sizeof request, 0) > 0) {
+      ++asked;
+      send(client.get(), kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL);
+    }
+  });
+  CURLM* const multi = curl_multi_init();
+  const int port = ntohs(address.sin_port);
+  for (const bool is_guarded : {false, true}) {
+    const HttpReply reply = ReplyAt(multi, "data.example", port, is_guarded);
+    EXPECT_EQ(reply.status, is_guarded ? 0 : 200);
+    EXPECT_EQ(reply.refused, is_guarded ? "127.0.0.1" : "");
+  }
+  curl_multi_cleanup(multi);
+  shutdown(listener.get(), SHUT_RDWR);
+  serving.join();
+  EXPECT_EQ(asked, 1);
+}
+
+// Conda sets SSL_CERT_FILE for all programs; users set AWS_CA_BUNDLE for S3.
+TEST(CertificatesFileTest, OfAmazonsProgramsIsFirstForS3) {
+  for (const char* const name : {"CURL_CA_BUNDLE", "AWS_CA_BUNDLE"}) unsetenv(name);
+  setenv("SSL_CERT_FILE", "/of/all", 1);
+  EXPECT_EQ(CertificatesFile(/*is_s3=*/true), "/of/all");
+  setenv("AWS_CA_BUNDLE", "/of/aws", 1);
+  EXPECT_EQ(CertificatesFile(/*is_s3=*/true), "/of/aws");
+  EXPECT_EQ(CertificatesFile(/*is_s3=*/false), "/of/all");
+  unsetenv("SSL_CERT_FILE");
+  EXPECT_EQ(CertificatesFile(/*is_s3=*/false), "/of/aws");
+  unsetenv("AWS_CA_BUNDLE");
 }
 
 }  // namespace

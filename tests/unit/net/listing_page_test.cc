@@ -1,5 +1,6 @@
 #include "zarrcore/net/listing_page.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace zarrfs::listing_page_test {
@@ -29,6 +30,36 @@ TEST(ListingPageTest, NamesAreAsTheyAreUnlessTheAnswerSaysThatTheyAreEncoded) {
       ParseListingPage(Page("<Prefix></Prefix><Contents><Key>x+%41&amp;&lt;</Key></Contents>"), "");
   ASSERT_TRUE(page);
   EXPECT_EQ(page->entries.at(0).name, "x+%41&<");
+}
+
+TEST(ListingPageTest, GivesVersionsAsRequestsForTheObjectsStateThem) {
+  const auto object = [](std::string_view size, std::string_view etag, std::string_view time) {
+    const auto page = ParseListingPage(
+        Page(fmt::format("<Prefix></Prefix><Contents><Key>x</Key><Size>{}</Size><ETag>{}</ETag>"
+                         "<LastModified>{}</LastModified></Contents>",
+                         size, etag, time)),
+        "");
+    return page->versions.at(0);
+  };
+  const auto version = object("12", "&quot;0af&quot;", "2024-02-29T12:00:01.987Z");
+  ASSERT_TRUE(version);
+  EXPECT_EQ(version->size, 12);
+  EXPECT_EQ(version->etag, "\"0af\"");
+  EXPECT_EQ(version->mtime_ns, 1'709'208'001'000'000'000);
+  EXPECT_EQ(version->ctime_ns, version->mtime_ns);
+  for (const std::string_view etag :
+       {"", "0af", "W/&quot;0af&quot;", "&quot;&quot;", "&quot;0&quot;af&quot;",
+        "&quot;0&#10;X: y&quot;", "&quot;0 af&quot;"}) {
+    EXPECT_FALSE(object("12", etag, "2024-02-29T12:00:01Z")) << etag;
+  }
+  EXPECT_FALSE(object("12", "&quot;" + std::string(1000, 'a') + "&quot;", "2024-02-29T12:00:01Z"));
+  for (const std::string_view size : {"", "x", "-1", "1x", "99999999999999999999"}) {
+    EXPECT_FALSE(object(size, "&quot;0af&quot;", "2024-02-29T12:00:01Z")) << size;
+  }
+  for (const std::string_view time :
+       {"", "yesterday", "2024-02-29T12:00", "1969-01-01T00:00:00Z"}) {
+    EXPECT_FALSE(object("12", "&quot;0af&quot;", time)) << time;
+  }
 }
 
 TEST(ListingPageTest, EmptyPageHasNothing) {

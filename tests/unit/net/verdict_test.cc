@@ -131,6 +131,37 @@ TEST(VerdictTest, MessagesSayWhatToDo) {
   EXPECT_NE(Of(403, "AccessDenied").error.message.find("absent=403"), std::string::npos);
 }
 
+TEST(VerdictTest, OfAPrefixOfVirtualChunksNamesNoOptionOfTheStore) {
+  RemoteSource source;
+  source.is_virtual = true;
+  HttpReply reply;
+  reply.refused = "127.0.0.1";
+  Verdict verdict = Judge(reply, source, "x", kUrl);
+  EXPECT_EQ(verdict.kind, Kind::kError) << "it is not asked again";
+  EXPECT_EQ(verdict.error.code, ErrorCode::kPermissionDenied);
+  EXPECT_NE(verdict.error.message.find("leads to the address 127.0.0.1"), std::string::npos);
+  reply = {};
+  reply.status = 301;
+  reply.location = std::string(kUrl) + "/";
+  verdict = Judge(reply, source, "x", kUrl);
+  EXPECT_EQ(verdict.error.code, ErrorCode::kIo) << "not even to a folder";
+  EXPECT_NE(verdict.error.message.find("never followed"), std::string::npos);
+  for (const long status : {401L, 403L}) {
+    reply = {};
+    reply.status = status;
+    const Error error = Judge(reply, source, "x", kUrl).error;
+    EXPECT_EQ(error.code, ErrorCode::kPermissionDenied);
+    EXPECT_NE(error.message.find("without credentials"), std::string::npos) << error.message;
+    EXPECT_EQ(error.message.find("absent=403"), std::string::npos) << error.message;
+  }
+  source.is_s3 = true;
+  reply = {};
+  reply.status = 301;
+  reply.bucket_region = "us-west-2";
+  EXPECT_NE(Judge(reply, source, "x", kUrl).error.message.find("use AWS_REGION=us-west-2"),
+            std::string::npos);
+}
+
 TEST(VerdictTest, AnswerThatIsCutOffIsNoAnswer) {
   RemoteSource source;
   HttpReply reply;
@@ -166,6 +197,12 @@ TEST(VerdictTest, OnlyARangeFromTheEndIsUnsupported) {
   EXPECT_EQ(Judge(reply, source, "x", kUrl).error.code, ErrorCode::kIo);
   reply.of_suffix = true;
   EXPECT_EQ(Judge(reply, source, "x", kUrl).error.code, ErrorCode::kUnsupported);
+  reply.status = 500;
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kError) << "it is not asked again";
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).error.code, ErrorCode::kUnsupported);
+  source.is_s3 = true;
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kAgain) << "buckets know such ranges";
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).error.code, ErrorCode::kIo);
 }
 
 }  // namespace

@@ -38,8 +38,10 @@ TEST(SourceName, SaysHowItsObjectsAreReached) {
        {std::tuple{"ocean.zarr", PlaceKind::kFolder, false, false},
         {"/data/ocean.zarr", PlaceKind::kFolder, false, true},
         {"/data/s3://x", PlaceKind::kFolder, false, true},
-        {"gs://bucket/x", PlaceKind::kFolder, false, false},
+        {"hf://datasets/x", PlaceKind::kFolder, false, false},
         {"s3://bucket/x", PlaceKind::kBucket, true, true},
+        {"gs://bucket/x", PlaceKind::kBucket, true, true},
+        {"az://account/container/x", PlaceKind::kWebServer, true, true},
         {"http://host/x", PlaceKind::kWebServer, true, true},
         {"https://host/x", PlaceKind::kWebServer, true, true}}) {
     const Source source(text);
@@ -48,7 +50,7 @@ TEST(SourceName, SaysHowItsObjectsAreReached) {
     EXPECT_EQ(source.needs_fetcher(), needs_fetcher) << text;
     EXPECT_EQ(source.is_absolute(), is_absolute) << text;
   }
-  EXPECT_TRUE(Source("gs://bucket/x").is_address());
+  EXPECT_TRUE(Source("hf://datasets/x").is_address());
   EXPECT_FALSE(Source("/data/ocean.zarr").is_address());
 }
 

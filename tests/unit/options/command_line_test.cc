@@ -35,7 +35,7 @@ TEST(CommandLineTest, OptionsMayStandAnywhereAndRepeat) {
   EXPECT_EQ(line->options.mountpoint, "-mnt");
 }
 
-TEST(CommandLineTest, HabitsOfOtherProgramsAreAccepted) {
+TEST(CommandLineTest, OptionsOfOtherMountProgramsAreAccepted) {
   EXPECT_EQ(Parse({"help"})->action, CommandLine::Action::kShowHelp);
   EXPECT_EQ(Parse({"./help"})->action, CommandLine::Action::kMount);
   EXPECT_EQ(Parse({"help", "mnt"})->action, CommandLine::Action::kMount);

@@ -51,7 +51,7 @@ class CapturedStderr {
   const int file_;
 };
 
-TEST(LogTest, JournalIsToldThePriorityOfEachLine) {
+TEST(LogTest, JournalGetsThePriorityOfEachLine) {
   const CapturedStderr captured(/*is_journal=*/true);
   LogToStderr("debug");
   spdlog::error("worst");
@@ -62,7 +62,7 @@ TEST(LogTest, JournalIsToldThePriorityOfEachLine) {
   EXPECT_EQ(captured.Text(), "<3>worst\n<4>bad\n<6>news\n<7>detail\n<3>end\n");
 }
 
-TEST(LogTest, OthersAreToldWhoSpeaks) {
+TEST(LogTest, ALineOnATerminalBeginsWithTheProgramsName) {
   const CapturedStderr captured(/*is_journal=*/false);
   LogToStderr("info");
   spdlog::warn("bad");

@@ -110,16 +110,15 @@ TEST(OptionTableTest, HelpHasTheHeadingsOfTheDocument) {
     if (!line.starts_with(' ')) headings.push_back(line);
   }
   EXPECT_EQ(headings, (std::vector<std::string>{
-                          "What the mount shows:", "Changes of the store:", "Memory and threads:",
+                          "What the mount shows:", "Changes to the store:", "Memory and threads:",
                           "Who may access the mount:", "How it is mounted:"}));
 }
 
-TEST(OptionTableTest, WhatWouldMeanSomethingElseIsRefusedWithTheReason) {
+TEST(OptionTableTest, OptionsOfAnotherMeaningAreRefusedWithTheReason) {
   EXPECT_EQ(ErrorOf("allow_root"),
-            "option 'allow_root': the kernel knows only allow_other; with uid=UID,umask=077 that "
-            "is you and root");
-  EXPECT_EQ(ErrorOf("fsname=y"),
-            "option 'fsname=y': the source that a mount names is always its store");
+            "option 'allow_root': the kernel supports only allow_other; with uid=UID,umask=077 "
+            "only you and root have access");
+  EXPECT_EQ(ErrorOf("fsname=y"), "option 'fsname=y': the source of a mount is always its store");
   const char* const sloppy[] = {"mount.zarrfs", "/a", "/b", "-s", "-o", "fsname=y,allow_root"};
   EXPECT_TRUE(ParseCommandLine(6, sloppy));
 }
@@ -140,10 +139,10 @@ TEST(OptionTableTest, WrongValueNamesTheOptionAndWhatWasExpected) {
       {"separator=-", "'.', '/' or auto"},
       {"fill=zero", "auto, keep or materialize"},
       {"nc=4", "auto, 2 or 5"},
-      {"links=", "inside, follow or folders as /data:/disk2/data"},
-      {"links=outside", "inside, follow or folders as /data:/disk2/data"},
-      {"links=data", "inside, follow or folders as /data:/disk2/data"},
-      {"links=/data:", "inside, follow or folders as /data:/disk2/data"},
+      {"links=", "inside, follow or folders such as /data:/disk2/data"},
+      {"links=outside", "inside, follow or folders such as /data:/disk2/data"},
+      {"links=data", "inside, follow or folders such as /data:/disk2/data"},
+      {"links=/data:", "inside, follow or folders such as /data:/disk2/data"},
       {"cache=much", "a size such as 512k, 64M or 1G"},
       {"memory=63M", "a size of 64M or more"},
       {"memory=much", "a size of 64M or more"},
@@ -155,7 +154,7 @@ TEST(OptionTableTest, WrongValueNamesTheOptionAndWhatWasExpected) {
       {"uid=nobody-has-this-name", "a number, or the name of a user of this machine"},
       {"gid=-1", "a number, or the name of a group of this machine"},
       {"gid=4294967295", "a number, or the name of a group of this machine"},
-      {"max_read=131071", "128K or more, which changes nothing: reads are not made smaller"},
+      {"max_read=131071", "128K or more; it has no effect, because reads are not made smaller"},
       {"umask=1000", "an octal number from 0 to 777"},
       {"umask=8", "an octal number from 0 to 777"},
       {"log_level=loud", "error, warning, info or debug"},
@@ -170,7 +169,7 @@ TEST(OptionTableTest, WrongValueNamesTheOptionAndWhatWasExpected) {
   EXPECT_NE(ErrorOf("noexec=no"), "");
 }
 
-TEST(OptionTableTest, WhatHasNoValueMayBeGivenYesOrNo) {
+TEST(OptionTableTest, AFlagAcceptsYesAndNo) {
   EXPECT_TRUE(Options("immutable=yes").immutable);
   EXPECT_FALSE(Options("immutable,immutable=no").immutable);
   EXPECT_EQ(Options("allow_other=no").allow_other, false);
@@ -186,7 +185,7 @@ TEST(OptionTableTest, NothingCanBeExecutedUnlessAskedFor) {
   EXPECT_EQ(Options("exec,noexec,noexec").kernel_options, nothing);
 }
 
-TEST(OptionTableTest, AnUnknownOptionIsComparedWithThoseThereAre) {
+TEST(OptionTableTest, AnUnknownOptionSuggestsASimilarOne) {
   EXPECT_EQ(ErrorOf("imutable"),
             "unknown option 'imutable': did you mean 'immutable'? (zarrfs --help lists them)");
   EXPECT_EQ(

@@ -30,13 +30,13 @@ TEST(SettingsTest, LineOfAFileIsANameWithOrWithoutAValue) {
 
 TEST(SettingsTest, OtherLinesOfAFileAreNamedWithItsLine) {
   EXPECT_EQ(ConfigError("ro\n\nmuch ado\n"),
-            "f:3: 'much ado': expected 'name = value' or a name alone, one a line");
-  EXPECT_EQ(ConfigError("= 1"), "f:1: '= 1': expected 'name = value' or a name alone, one a line");
+            "f:3: 'much ado': expected 'name = value' or just a name, one per line");
+  EXPECT_EQ(ConfigError("= 1"), "f:1: '= 1': expected 'name = value' or just a name, one per line");
   EXPECT_EQ(ConfigError("ro,cache=1"),
-            "f:1: 'ro,cache=1': expected 'name = value' or a name alone, one a line");
+            "f:1: 'ro,cache=1': expected 'name = value' or just a name, one per line");
   EXPECT_EQ(ConfigError("cache ="), "f:1: 'cache =': expected a value after '='");
   EXPECT_EQ(ConfigError("cache=1\ncache=2"),
-            "f:2: 'cache=2': expected each name once, and line 1 has it");
+            "f:2: 'cache=2': expected each name only once; line 1 already has it");
 }
 
 TEST(SettingsTest, ChangedNamesAreThoseThatCameWentOrHaveAnotherValue) {
@@ -76,7 +76,7 @@ TEST(SettingsTest, SettingsThatCanChangeReplaceThoseOfTheirNames) {
   EXPECT_EQ(options.cache, 1U << 30) << "nothing changes on failure";
 }
 
-TEST(SettingsTest, RemountNamesWhatWouldBeAnotherMount) {
+TEST(SettingsTest, RemountNamesOptionsThatCannotChange) {
   using Words = std::vector<std::string>;
   const auto changed = [](const char* asked, const char* in_force) {
     return ChangedWords(Options(asked), in_force, /*by_root=*/true);

@@ -11,7 +11,7 @@ namespace {
 bool IsOpen(int fd) { return fcntl(fd, F_GETFD) >= 0; }
 Descriptor OpenNull() { return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
-TEST(DescriptorTest, ClosesWhatItOwnsAtItsEnd) {
+TEST(DescriptorTest, ClosesInItsDestructor) {
   int fd = -1;
   {
     const Descriptor null = OpenNull();

@@ -209,7 +209,7 @@ TEST_F(FetcherSandboxTest, ProgramsThatFindKeysRunButDoNotAttack) {
 
 #endif
 
-TEST_F(FetcherSandboxTest, WhatFetchingTakesIsAllowed) {
+TEST_F(FetcherSandboxTest, FetchingIsAllowed) {
   const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;

@@ -61,7 +61,7 @@ TEST(MemoryLimitTest, LimitsOfVersion1CountToo) {
   EXPECT_EQ(groups.Limit("4:memory\n:\n\n4:memory:none"), std::nullopt);
 }
 
-TEST(MemoryLimitTest, AJobOfSlurmHasWhatItAskedFor) {
+TEST(MemoryLimitTest, ASlurmJobHasTheMemoryItRequested) {
   std::map<std::string, std::string> variables;
   const auto limit = [&] {
     return SlurmLimit([&](const char* name) {
@@ -81,7 +81,7 @@ TEST(MemoryLimitTest, AJobOfSlurmHasWhatItAskedFor) {
   }
 }
 
-TEST(MemoryLimitTest, MoreThanHalfOfWhatThereIsIsWarnedOf) {
+TEST(MemoryLimitTest, MoreThanHalfOfTheMemoryIsAWarning) {
   EXPECT_EQ(MemoryWarning(uint64_t{512} << 20, uint64_t{1} << 30), "");
   EXPECT_EQ(MemoryWarning(uint64_t{513} << 20, uint64_t{1} << 30),
             "memory=513M is more than half of the 1024M that this process may use: the kernel may "

@@ -9,7 +9,7 @@
 namespace zarrfs::mount_table_test {
 namespace {
 
-TEST(MountTableTest, ALineIsPathDeviceTypeSourceAndWhoMounted) {
+TEST(MountTableTest, ALineHasPathDeviceTypeSourceAndUser) {
   const auto table = ParseMountTable(
       "22 28 0:21 / /proc rw,nosuid shared:12 master:3 - proc proc rw\n"
       "nonsense\n"

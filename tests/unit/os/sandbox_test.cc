@@ -119,7 +119,7 @@ class SandboxTest : public testing::Test {
   fs::path folder_, store_, secret_;
 };
 
-TEST_F(SandboxTest, ReadsWhatIsNamedAndNothingElse) {
+TEST_F(SandboxTest, ReadsOnlyWhatIsNamed) {
   if (State().landlock == 0) GTEST_SKIP() << "no Landlock here";
   const auto read_at = [](const fs::path& path, int flags = O_RDONLY) {
     return [path, flags]() -> long { return open(path.c_str(), flags | O_CLOEXEC); };
@@ -143,7 +143,7 @@ TEST_F(SandboxTest, ReadsWhatIsNamedAndNothingElse) {
   }
 }
 
-TEST_F(SandboxTest, WhatWasOpenStaysUsable) {
+TEST_F(SandboxTest, OpenDescriptorsStayUsable) {
   const int fd = open(secret_.c_str(), O_RDWR | O_CLOEXEC);
   EXPECT_EQ(InSandbox([&] { return pwrite(fd, "public", 6, 0); }), 0);
   std::string text;
@@ -461,7 +461,7 @@ TEST_F(SandboxTest, SignalsAreRefusedByLandlockToo) {
   EXPECT_EQ(WithoutFilter(signal_it, 4), 0);
 }
 
-TEST_F(SandboxTest, WhatServingTakesIsAllowed) {
+TEST_F(SandboxTest, ServingIsAllowed) {
   const SandboxRules rules = Rules();
   const fs::path real = fs::canonical(store_);
   const int outcome = InChild([&]() -> long {

@@ -407,7 +407,8 @@ class FakeStore final : public Store {
     Result<Fault> Begin(Call call, std::string_view key, std::unique_lock<std::mutex>& lock) {
       ++counts[Index(call)];
       ++counts_by_key[{call, std::string(key)}];
-      if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a key", key);
+      if (!IsValidKey(key))
+        return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a valid key", key);
       if (const auto delay = Sum(call, key).delay; delay.count() > 0) {
         lock.unlock();
         std::this_thread::sleep_for(delay);

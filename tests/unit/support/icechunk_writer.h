@@ -40,6 +40,9 @@ struct WrittenReference {
   uint64_t length = 0;
   std::string inlined = {};
   std::string location = {};
+  std::string etag = {};
+  uint32_t modified = 0;
+  std::string compressed_location = {};
 };
 
 struct WrittenNode {
@@ -71,7 +74,7 @@ class IcechunkWriter {
   }
 
   using Arrays = std::vector<std::pair<uint8_t, std::vector<WrittenReference>>>;
-  static std::string Manifest(uint8_t id, const Arrays& arrays) {
+  static std::string Manifest(uint8_t id, const Arrays& arrays, std::string_view dictionary = {}) {
     IcechunkWriter writer;
     auto& builder = writer.builder_;
     std::vector<flatbuffers::Offset<icechunk::ArrayReferences>> all;
@@ -85,7 +88,9 @@ class IcechunkWriter {
           icechunk::CreateArrayReferences(builder, &node_id, builder.CreateVector(stored)));
     }
     const auto stored_id = writer.Id(id);
-    builder.Finish(icechunk::CreateManifest(builder, &stored_id, builder.CreateVector(all)));
+    const auto stored_arrays = builder.CreateVector(all);
+    const auto stored_dictionary = writer.Bytes(dictionary);
+    builder.Finish(icechunk::CreateManifest(builder, &stored_id, stored_arrays, stored_dictionary));
     return writer.File(IcechunkFileType::kManifest);
   }
 
@@ -159,13 +164,20 @@ class IcechunkWriter {
   flatbuffers::Offset<icechunk::Reference> Reference(const WrittenReference& reference) {
     const auto id = Id(reference.chunk);
     const auto index = builder_.CreateVector(reference.index);
-    const bool is_inline = reference.chunk == 0 && reference.location.empty();
+    const bool is_virtual = !reference.location.empty() || !reference.compressed_location.empty();
+    const bool is_inline = reference.chunk == 0 && !is_virtual;
     const auto inlined =
         is_inline ? Bytes(reference.inlined) : flatbuffers::Offset<flatbuffers::Vector<uint8_t>>();
     const auto location = reference.location.empty() ? flatbuffers::Offset<flatbuffers::String>()
                                                      : builder_.CreateString(reference.location);
+    const auto etag = reference.etag.empty() ? flatbuffers::Offset<flatbuffers::String>()
+                                             : builder_.CreateString(reference.etag);
+    const auto compressed = reference.compressed_location.empty()
+                                ? flatbuffers::Offset<flatbuffers::Vector<uint8_t>>()
+                                : Bytes(reference.compressed_location);
     return icechunk::CreateReference(builder_, index, inlined, reference.offset, reference.length,
-                                     reference.chunk == 0 ? nullptr : &id, location);
+                                     reference.chunk == 0 ? nullptr : &id, location, etag,
+                                     reference.modified, compressed);
   }
 
   std::string File(IcechunkFileType type, uint8_t version = 1) {

@@ -46,6 +46,19 @@ TEST(ListingTable, HandleFromBeforeAChangeSpoilsTheListing) {
   EXPECT_TRUE(table.Open(kFolder, 8));
 }
 
+TEST(ListingTable, HandleThatListedNothingLeavesItAsItIs) {
+  ListingTable table;
+  EXPECT_FALSE(table.Open(kFolder, 7));
+  table.Close(kFolder, 7, true);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(table.Open(kFolder, 7));
+    table.Close(kFolder);
+  }
+  EXPECT_FALSE(table.Open(kFolder, 8));
+  table.Close(kFolder);
+  EXPECT_FALSE(table.Open(kFolder, 8));
+}
+
 TEST(ListingTable, OtherFoldersAreLeftAlone) {
   ListingTable table;
   EXPECT_FALSE(table.Open(kFolder, 7));

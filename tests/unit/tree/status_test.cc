@@ -12,6 +12,7 @@ namespace {
 MountStatus Example() {
   MountStatus status;
   status.pid = 42;
+  status.keeper_version = "0.0.9";
   status.log_level = "info";
   status.capabilities = "none";
   status.sandbox = "landlock 6, seccomp";
@@ -45,6 +46,7 @@ TEST(StatusTest, OptionsTextHasALineForEachOption) {
   EXPECT_EQ(OptionsText(Example()),
             "version: " ZARRFS_VERSION
             "\n"
+            "keeper version: 0.0.9\n"
             "pid: 42\n"
             "log_level: info\n"
             "capabilities: none\n"
@@ -77,19 +79,19 @@ TEST(StatusTest, OptionsTextSaysHowChangesAreDetected) {
   status.keeps_names = false;
   status.watch.limit = "too many folders";
   EXPECT_TRUE(
-      has("elsewhere: looked for after a tenth of their age, 1 to 60 s: too many folders\n"
+      has("elsewhere: checked for after a tenth of their age, 1 to 60 s: too many folders\n"
           "names: kept for a tenth of their age, 1 to 60 s, invalidated one by one"));
   status.not_watched = "not local";
   EXPECT_TRUE(
-      has("changes: looked for after a tenth of their age, 1 to 60 s\n"
+      has("changes: checked for after a tenth of their age, 1 to 60 s\n"
           "not watched: not local\n"
           "open: auto"));
   EXPECT_EQ(Parsed(status)["changes"]["detected_by"], "age");
   status.ttl = 2.5;
-  EXPECT_TRUE(has("changes: looked for every 2.5 s (ttl)\nopen: auto"));
+  EXPECT_TRUE(has("changes: checked for every 2.5 s (ttl)\nopen: auto"));
   EXPECT_EQ(Parsed(status)["changes"]["detected_by"], "ttl");
   status.immutable = true;
-  EXPECT_TRUE(has("changes: not looked for (immutable)\nopen: auto"));
+  EXPECT_TRUE(has("changes: not checked for (immutable)\nopen: auto"));
   EXPECT_EQ(Parsed(status)["changes"]["detected_by"], "immutable");
 }
 
@@ -102,17 +104,19 @@ TEST(StatusTest, JsonHasTheDocumentedKeys) {
     if (!value.is_object() || key == "requests") continue;
     for (const auto& member : value.items()) keys += key + "." + member.key() + " ";
   }
-  EXPECT_EQ(keys,
-            "format version pid start_time_seconds log_level capabilities sandbox fetcher "
-            "store store.name store.problem store.reads store.read_bytes store.errors "
-            "options config_file view views links separator fill ome compressors nc string_scan "
-            "consolidated_max "
-            "changes changes.detected_by changes.ttl_seconds changes.not_watched "
-            "changes.watched_folders changes.watch_limit changes.keeps_names "
-            "open old_versions old_versions.kept old_versions.limit old_versions.grace_seconds "
-            "caches caches.index caches.chunk memory memory.bytes memory.limit_bytes "
-            "node_cache_bytes threads io_uring no_io_uring "
-            "requests read_bytes read_ahead_files arrays damage errors ");
+  EXPECT_EQ(
+      keys,
+      "format version keeper_version pid start_time_seconds log_level capabilities sandbox fetcher "
+      "store store.name store.problem store.reads store.read_bytes store.errors network "
+      "options config_file view views links separator fill ome compressors nc string_scan "
+      "consolidated_max "
+      "changes changes.detected_by changes.ttl_seconds changes.not_watched "
+      "changes.watched_folders changes.watch_limit changes.keeps_names "
+      "open old_versions old_versions.kept old_versions.limit old_versions.grace_seconds "
+      "old_versions.known old_versions.known_limit "
+      "caches caches.index caches.chunk memory memory.bytes memory.limit_bytes "
+      "node_cache_bytes threads io_uring no_io_uring "
+      "requests read_bytes read_ahead_files arrays damage errors ");
   EXPECT_EQ(json["caches"]["index"], Json::parse(R"({"bytes": 100, "limit_bytes": 1000, "hits": 1,
                                                      "misses": 2, "evictions": 3})"));
   EXPECT_EQ(json["requests"]["read"],

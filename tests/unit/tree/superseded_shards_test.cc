@@ -4,8 +4,6 @@
 
 #include <memory>
 
-#include "fs/ids/epoch_table.h"
-
 namespace zarrfs::superseded_shards_test {
 namespace {
 
@@ -66,21 +64,6 @@ TEST(SupersededShardsTest, WhatCannotBeReadIsNotKept) {
   SupersededShards shards;
   shards.Put(1, OuterIndex{7}, std::make_shared<OpenShard>(), kStart);
   EXPECT_EQ(shards.size(), 0U);
-}
-
-TEST(EpochTableTest, PastEpochsKeepTheirFingerprints) {
-  EpochTable table;
-  const auto is = [](uint32_t wanted) {
-    return [wanted](uint32_t epoch) { return epoch == wanted; };
-  };
-  EXPECT_EQ(table.Observe(5, 100), 0U);
-  EXPECT_EQ(table.Observe(5, 200), 1U);
-  EXPECT_EQ(table.Observe(5, 300), 2U);
-  EXPECT_EQ(table.FingerprintOf(5, is(0)), 100U);
-  EXPECT_EQ(table.FingerprintOf(5, is(1)), 200U);
-  EXPECT_EQ(table.FingerprintOf(5, is(2)), 300U);
-  EXPECT_EQ(table.FingerprintOf(5, is(3)), std::nullopt);
-  EXPECT_EQ(table.FingerprintOf(6, is(0)), std::nullopt);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(JavaView, BloscAndZlibStayAsTheyAreStored) {
 
 TEST(JavaView, WhatJzarrCannotHoldIsNotShown) {
   EXPECT_EQ(Refused(Array("[4]", "[2]", kBytesCodec, R"({"data_type": "uint64"})")),
-            "data type 'uint64' is not known there");
+            "data type 'uint64' is not supported by this view's readers");
   EXPECT_EQ(Refused(Array("[2147483648]", "[2]", kBytesCodec)),
             "more than 2147483647 elements along an axis or in a chunk");
   EXPECT_EQ(Refused(Array("[2147483647]", "[2]", kBytesCodec)), "shown");

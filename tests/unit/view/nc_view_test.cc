@@ -92,7 +92,7 @@ TEST(NcView, AnArrayOfNoLengthBesideOneBeyond4GiBNeedsCdf5) {
   EXPECT_EQ(VersionOf(Assembled(arrays)), 5) << "netCDF-C refuses such a file of CDF-2";
   const AssembledFile older = Assembled(arrays, NetcdfFormat::kCdf2);
   EXPECT_EQ(ArraysByOffset(older), std::vector<size_t>{0});
-  EXPECT_EQ(older.notes, std::vector<std::string>{"none: of length 0, which CDF-2 cannot "
+  EXPECT_EQ(older.notes, std::vector<std::string>{"none: its length is 0, which CDF-2 cannot "
                                                   "combine with a variable larger than 4 GiB"});
   EXPECT_EQ(VersionOf(Assembled({Numbers("a", "int8", "[5]"), arrays[1]})), 2);
 }

@@ -66,7 +66,7 @@ TEST(PassThroughV2, ChunksAreTheStoredFilesUnderEveryFillPolicy) {
     ViewContext context;
     context.fill = fill;
     const ArrayView view = Shown(V2Array(kZarray), context);
-    EXPECT_EQ(view.encoding, stored) << "no zstd frame is patched";
+    EXPECT_EQ(view.encoding, stored) << "not a zstd frame is patched";
     EXPECT_EQ(view.fill_chunk, nullptr);
     EXPECT_EQ(view.documents[0].bytes, kZarray);
   }

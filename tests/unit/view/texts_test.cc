@@ -64,7 +64,7 @@ TEST(TextsInGdal, AreNotShownBeyond249CharactersOrAGibibyte) {
   EXPECT_EQ(longer.notes.at(0), "string of 250 characters; this view's readers accept 249");
   EXPECT_FALSE(InGdal(Strings("[268435456]"), 1).document.empty());
   EXPECT_EQ(InGdal(Strings("[268435457]"), 1).notes.at(0),
-            "as one chunk it would have more than 1073741824 bytes");
+            "as one chunk, the array would exceed 1073741824 bytes");
   EXPECT_EQ(InGdal(Strings("[4611686018427387904]"), 1).notes.size(), 1U) << "overflows";
 }
 
@@ -80,7 +80,7 @@ TEST(TextsInGdal, AreNotShownInAnotherOrder) {
       Strings("[4, 6]", R"({"name": "transpose", "configuration": {"order": [1, 0]}}, )");
   const auto view = kGdal.ShowArray(array, LayoutOf(array), {});
   ASSERT_FALSE(view);
-  EXPECT_EQ(view.error().message, "texts in another order than C");
+  EXPECT_EQ(view.error().message, "strings in an order other than C");
 }
 
 TEST(TextsInNc, AreCharactersOfTheLongest) {

@@ -188,7 +188,7 @@ TEST(V2View, FillValuesAreThoseOfTheTypedValue) {
 TEST(V2View, ExtensionTypesAreRefusedByName) {
   EXPECT_EQ(
       Refused(Array("[4]", "[2]", kBytesCodec, R"({"data_type": "string", "fill_value": ""})")),
-      "data type 'string' is not known there");
+      "data type 'string' is not supported by this view's readers");
 }
 
 // --- Codecs
@@ -310,7 +310,7 @@ TEST(V2View, ChunksTooLargeToBeDecodedAreRefused) {
   const std::string_view chain =
       R"({"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip"}, {"name": "zstd"})";
   EXPECT_EQ(Refused(Array("[4294967296]", "[4294967296]", chain)),
-            "chunks of 4294967296 bytes, over the limit of 2147483648 for decoding");
+            "chunks of 4294967296 bytes exceed the limit of 2147483648 for decoding");
 }
 
 TEST(GdalView, ChunksTooLargeOnceWidenedAreRefused) {
@@ -319,7 +319,7 @@ TEST(GdalView, ChunksTooLargeOnceWidenedAreRefused) {
   const auto view = V2View(GdalProfile()).ShowArray(array, LayoutOf(array), {});
   ASSERT_FALSE(view);
   EXPECT_EQ(view.error().message,
-            "chunks of 4000000000 bytes, over the limit of 2147483648 for decoding");
+            "chunks of 4000000000 bytes exceed the limit of 2147483648 for decoding");
 }
 
 TEST(V2View, BitroundChangesNothingForAReader) {
@@ -379,7 +379,7 @@ TEST(GdalView, NumbersThatNumpyDoesNotHaveAreWidened) {
 TEST(GdalView, WhatGdalCannotReadIsRefused) {
   EXPECT_EQ(RefusedBy(GdalProfile(), Array("[4]", "[2]", kBytesCodec,
                                            R"({"data_type": "r16", "fill_value": [0, 0]})")),
-            "data type 'r16' is not known there");
+            "data type 'r16' is not supported by this view's readers");
   EXPECT_EQ(RefusedBy(GdalProfile(), Array("[4, 0]", "[2, 2]", kBytesCodec)), "empty dimension");
   EXPECT_EQ(RefusedBy(ZarrPython2Profile(), Array("[4, 0]", "[2, 2]", kBytesCodec)), "shown");
 }
@@ -464,7 +464,7 @@ TEST(NetcdfView, WhatNetcdfHasNoTypeForIsRefused) {
         "[4]", "[2]", type == std::string("string") ? R"({"name": "vlen-utf8"})" : kBytesCodec,
         fmt::format(R"({{"data_type": "{}", "fill_value": null}})", type));
     EXPECT_EQ(RefusedBy(NetcdfProfile(), array),
-              fmt::format("data type '{}' is not known there", type));
+              fmt::format("data type '{}' is not supported by this view's readers", type));
   }
 }
 

@@ -84,7 +84,7 @@ TEST(Info, FilesOfChunksThatAreNotStoredAreCounted) {
   EXPECT_EQ(view["fill_keep_avoids"], true);
 }
 
-TEST(Info, FewSuchFilesHaveNoLineOfTheirOwn) {
+TEST(Info, FewFillFilesHaveNoLineOfTheirOwn) {
   const auto store = std::make_shared<FakeStore>();
   store->Put("zarr.json", ArrayText("[8]", "[4]", Sharding("[2]", kBytesCodec),
                                     R"({"attributes": {"_FillValue": 7},

@@ -40,7 +40,7 @@ TEST(PackPlan, ShardsGrowEvenlyUpToTheLimit) {
   EXPECT_EQ(Plan(document, UpTo(1 << 20))->pieces_per_object, (Counts{8, 4})) << "all there are";
 }
 
-TEST(PackPlan, ShardsThatAreAskedForAreTaken) {
+TEST(PackPlan, RequestedShardsAreUsed) {
   PackSettings settings = UpTo(1);
   settings.chunks_per_shard = {3, 4};
   const auto plan = Plan(ArrayText("[16, 8]", "[2, 2]", kBytesCodec), settings);

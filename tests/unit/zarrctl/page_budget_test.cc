@@ -30,10 +30,10 @@ TEST(PageBudget, EndsAfterItsTimeAndSaysSo) {
   at.now += seconds(50);
   EXPECT_TRUE(budget.is_over());
   EXPECT_TRUE(is_late());
-  EXPECT_EQ(budget.WhyNoPicture(), "60 seconds were over");
+  EXPECT_EQ(budget.WhyNoPicture(), "60 seconds have passed");
 }
 
-TEST(PageBudget, HasANumberOfPictures) {
+TEST(PageBudget, LimitsThePictures) {
   Fixture at;
   PageBudget budget = at.Budget({.pictures = 2});
   budget.CountPicture();
@@ -75,7 +75,7 @@ TEST(Plane, IsTheFirstStepAndTheMiddleOfOtherAxes) {
   EXPECT_EQ(DescribePlane(array.metadata, {}, *plane), "time 0 of 10, depth 10 of 20");
 }
 
-TEST(Plane, TakesNoMoreChunksThanItMay) {
+TEST(Plane, StaysWithinItsChunks) {
   const Made array = MadeArray("[1000, 4000]", "[10, 10]");
   const auto plane = ChoosePlane(array.metadata, array.layout, {}, {.chunks = 64});
   ASSERT_TRUE(plane);
@@ -90,7 +90,7 @@ TEST(Plane, TakesNoMoreChunksThanItMay) {
   EXPECT_EQ(rows->columns.size(), 4000U);
 }
 
-TEST(Plane, TakesNoMoreBytesThanItMay) {
+TEST(Plane, StaysWithinItsBytes) {
   const Made array = MadeArray("[100, 100]", "[10, 10]");
   const auto few = ChoosePlane(array.metadata, array.layout, {}, {.decoded_bytes = 450});
   ASSERT_TRUE(few);

@@ -15,7 +15,7 @@ TEST(EscapeHtml, ShowsControlCharactersAndLines) {
   EXPECT_EQ(EscapeHtml("\u0085 \u2028"), R"(\x85 \u2028)");
 }
 
-TEST(EscapeHtml, ShowsWhatChangesTheDirectionAroundIt) {
+TEST(EscapeHtml, EscapesCharactersThatChangeTheTextDirection) {
   EXPECT_EQ(EscapeHtml("gpj\u202eexe.\u2066\u200f"), R"(gpj\u202eexe.\u2066\u200f)");
   EXPECT_EQ(EscapeHtml("درجة °C λ 温度"), "درجة °C λ 温度");
 }

@@ -1,3 +1,5 @@
+#include "tools/zarrctl/page/page.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -7,6 +9,7 @@
 
 #include "tests/unit/zarrctl/commands_testing.h"
 #include "tools/zarrctl/page/sections.h"
+#include "zarrcore/base/mutex.h"
 
 namespace zarrfs::ctl::page_test {
 namespace {
@@ -31,7 +34,7 @@ struct WrittenPage {
   std::string html;
 };
 
-TEST(Page, NamesWhatCannotBeReadAndGivesTheExitCode) {
+TEST(Page, NamesUnreadableNodesAndReturnsTheExitCode) {
   const auto store = SmallStore();
   store->FailWith(Call::kRead, "a/c/0/1", {ErrorCode::kPermissionDenied, "a/c/0/1: denied <b>"});
   const WrittenPage page(store);
@@ -48,7 +51,7 @@ TEST(Page, DamageIsPartOfTheAnswer) {
   EXPECT_NE(page.html.find("not read: a/c/0/1: "), std::string::npos) << page.html;
 }
 
-TEST(Page, SaysWhatItHadNoTimeFor) {
+TEST(Page, NamesTheNodesItHadNoTimeFor) {
   const auto store = SmallStore();
   const Hierarchy hierarchy(store, {}, nullptr);
   std::chrono::steady_clock::time_point now{};
@@ -57,7 +60,9 @@ TEST(Page, SaysWhatItHadNoTimeFor) {
   const auto array = hierarchy.Get("a", kAnyAge);
   ASSERT_TRUE(root && array);
   const std::function<void()> on_node = [] {};
-  const PageNodes found = FindPageNodes(hierarchy, *root, budget, on_node);
+  Mutex mutex;
+  PageNodes found;
+  FindPageNodes(hierarchy, *root, budget, on_node, found, mutex);
   ASSERT_EQ(found.nodes.size(), 3U);
   const CopyPlaces places{.store = "/store", .mount_options = "", .mount = "/mnt/store"};
   const PageContext context{hierarchy, found, places, budget};
@@ -65,9 +70,9 @@ TEST(Page, SaysWhatItHadNoTimeFor) {
   now += seconds(60);
   const Section late = MakeSection(context, 1, array->get());
   EXPECT_FALSE(late.has_picture);
-  EXPECT_NE(late.html.find("not looked at: 60 seconds were over"), std::string::npos) << late.html;
+  EXPECT_NE(late.html.find("not examined: 60 seconds have passed"), std::string::npos) << late.html;
   EXPECT_NE(late.html.find("[4, 4]"), std::string::npos);
-  EXPECT_NE(MakeSection(context, 1, nullptr).html.find("not looked at"), std::string::npos);
+  EXPECT_NE(MakeSection(context, 1, nullptr).html.find("not examined"), std::string::npos);
 }
 
 TEST(Page, DrawsNumbersFurtherApartThanANumberCanBe) {
@@ -85,22 +90,58 @@ TEST(Page, DrawsNumbersFurtherApartThanANumberCanBe) {
   }
   const WrittenPage page(store);
   EXPECT_EQ(page.outcome.code, kExitOk);
-  const std::string range = "least -1.7e+308, greatest 1.7e+308 in the picture</bdi>";
+  const std::string range = "minimum -1.7e+308, maximum 1.7e+308 in the picture</bdi>";
   const size_t first = page.html.find(range);
   ASSERT_NE(first, std::string::npos) << page.html;
   EXPECT_NE(page.html.find(range, first + 1), std::string::npos);
 }
 
-TEST(Page, TreeEndsWhereItMay) {
-  const auto store = SmallStore();
+PageNodes FirstNodes(const std::shared_ptr<FakeStore>& store, size_t most) {
   const Hierarchy hierarchy(store, {}, nullptr);
-  const PageBudget budget({.nodes = 2});
-  const auto root = hierarchy.Get("", kAnyAge);
-  ASSERT_TRUE(root);
+  const PageBudget budget({.nodes = most});
   const std::function<void()> on_node = [] {};
-  const PageNodes found = FindPageNodes(hierarchy, *root, budget, on_node);
+  Mutex mutex;
+  PageNodes found;
+  if (const auto root = hierarchy.Get("", kAnyAge)) {
+    FindPageNodes(hierarchy, *root, budget, on_node, found, mutex);
+  }
+  return found;
+}
+
+TEST(Page, TreeEndsAtItsLimit) {
+  const PageNodes found = FirstNodes(SmallStore(), 2);
   EXPECT_EQ(found.nodes.size(), 2U);
   EXPECT_EQ(found.why_not_all, "the tree has 2 nodes");
+}
+
+TEST(Page, TreeOfALargeGroupIsFoundNodeByNode) {
+  const auto store = SmallStore();
+  EXPECT_EQ(FirstNodes(store, 1).why_not_all, "the tree has 1 nodes");
+  EXPECT_EQ(store->count(Call::kRead, "b/zarr.json"), 0U);
+}
+
+TEST(PageDeathTest, IsWrittenWhenTheStoreStopsAnswering) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const std::string path =
+      (std::filesystem::path(testing::TempDir()) / "zarrctl_late_page_test.html").string();
+  std::filesystem::remove(path);
+  const auto write = [&] {
+    const auto store = SmallStore();
+    TargetNode target{Source("/store"),
+                      std::make_unique<Hierarchy>(store, HierarchyOptions{}, nullptr), nullptr};
+    target.node = *target.hierarchy->Get("", kAnyAge);
+    store->Block(Call::kList, "");
+    InfoOptions options;
+    options.html = path;
+    (void)WritePage(
+        target, options,
+        {.time = std::chrono::milliseconds(1), .last_answer = std::chrono::milliseconds(1)});
+  };
+  EXPECT_EXIT(write(), testing::ExitedWithCode(kExitSystem), "the store stopped answering");
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_NE(text.str().find("were not examined: the store stopped answering"), std::string::npos);
+  std::filesystem::remove(path);
 }
 
 }  // namespace

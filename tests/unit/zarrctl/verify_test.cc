@@ -44,7 +44,7 @@ TEST(Verify, ANodeBelowAnArrayIsNamedAndChecked) {
   store->Put("a/x/c/0", "a chunk of another size");
   const Outcome outcome = RunOnStore(Verify, store);
   EXPECT_EQ(outcome.code, kExitWrong);
-  EXPECT_TRUE(Contains(outcome.out, "a/x: lies below an array")) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "a/x: is below an array")) << outcome.out;
   EXPECT_TRUE(Contains(outcome.out, "a/x/c/0: ")) << outcome.out;
 }
 
@@ -55,7 +55,8 @@ TEST(Verify, NodesThatOnlyConsolidatedMetadataNameAreNamed) {
       ".zgroup": {"zarr_format": 2}, "gone/.zgroup": {"zarr_format": 2}}})");
   const Outcome outcome = RunOnStore(Verify, store);
   EXPECT_EQ(outcome.code, kExitOk);
-  EXPECT_TRUE(Contains(outcome.out, ".zmetadata: names 1 node that is not there, as gone\n"))
+  EXPECT_TRUE(
+      Contains(outcome.out, ".zmetadata: names 1 node that does not exist, for example gone\n"))
       << outcome.out;
 }
 
@@ -116,7 +117,7 @@ TEST(Verify, RefusedShardIsDamageOnce) {
   EXPECT_TRUE(Contains(outcome.out, "1 damaged")) << outcome.out;
 }
 
-TEST(Verify, RefusedNameThatNoChunkHasIsNothing) {
+TEST(Verify, ARefusedNameOfNoChunkIsIgnored) {
   const auto store = SmallStore();
   for (const char* key : {"a/README", "a/c/2", "a/c/0/x", "a/c/0/2", "b/c.1", "b/0"}) {
     store->PutRefused(key, kLink);
@@ -182,7 +183,7 @@ TEST(Verify, GroupThatCannotBeListedIsReported) {
   EXPECT_TRUE(Contains(outcome.out, "/: permission denied\n")) << outcome.out;
 }
 
-TEST(Verify, DocumentHasWhatCannotBeRead) {
+TEST(Verify, DocumentListsUnreadableObjects) {
   const auto store = SmallStore();
   store->FailWith(Call::kRead, "b/c.0", {ErrorCode::kIo, "b/c.0: cable pulled"});
   store->PutRefused("a/c/2", kLink);
@@ -205,11 +206,11 @@ TEST(Verify, ElementsOfALengthEachAreChecked) {
   store->Put("c/0", "\3\0\0\0\1\0\0\0a\0\0\0\0"s);
   const Outcome outcome = RunOnStore(Verify, store);
   EXPECT_EQ(outcome.code, kExitWrong);
-  EXPECT_TRUE(Contains(outcome.out, "c/0: chunk 0: the chunk says it has 3 elements, 2 expected\n"))
+  EXPECT_TRUE(Contains(outcome.out, "c/0: chunk 0: the chunk states 3 elements, expected 2\n"))
       << outcome.out;
 }
 
-TEST(Verify, CodecThatIsNotKnownIsNotCheckedAndNoDamage) {
+TEST(Verify, AnUnknownCodecIsUncheckedAndNotDamage) {
   const auto store = std::make_shared<FakeStore>();
   store->Put("zarr.json", ArrayText("[2]", "[2]", R"({"name": "bytes"}, {"name": "new"})"));
   store->Put("c/0", "ab");

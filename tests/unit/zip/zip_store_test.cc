@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "tests/unit/support/fake_store.h"
+#include "tests/unit/support/folder_names.h"
+#include "tests/unit/support/read.h"
 #include "tests/unit/support/zip_writer.h"
 #include "zarrcore/base/memory_budget.h"
 
@@ -17,25 +19,6 @@ namespace zarrfs::zip_store_test {
 namespace {
 
 using Call = FakeStore::Call;
-
-std::string Read(const Store& store, std::string_view key,
-                 ByteRange range = ByteRange::At(0, 1U << 20)) {
-  std::string out(static_cast<size_t>(std::min<uint64_t>(range.length, 1U << 20)), '\0');
-  const auto answer = store.Read(key, range, std::as_writable_bytes(std::span(out)));
-  if (!answer) return fmt::format("{}: {}", ToString(answer.error().code), answer.error().message);
-  out.resize(answer->length);
-  return out;
-}
-
-std::string Names(const Store& store, std::string_view folder) {
-  const auto entries = store.List(folder);
-  if (!entries) return std::string(ToString(entries.error().code));
-  std::string names;
-  for (const ListEntry& entry : *entries) {
-    names += entry.name + (entry.is_folder ? "/" : "") + (entry.is_refused ? "! " : " ");
-  }
-  return names;
-}
 
 std::string Long() {
   std::string text;
@@ -59,19 +42,19 @@ struct ZipStoreTest : testing::Test {
   }
 };
 
-TEST_F(ZipStoreTest, MembersAreFilesAndWhatLeadsToThemIsAFolder) {
+TEST_F(ZipStoreTest, MembersAreFilesAndTheirParentsFolders) {
   zip.Add("zarr.json", "root");
   zip.Add("a/c/0/1", "chunk");
   zip.Add("a/", "");
   zip.Add("a-b", "sorted between the folder and what is in it");
   zip.Add("empty/", "");
   const auto store = Open();
-  EXPECT_EQ(Names(*store, ""), "a-b a/ empty/ zarr.json ");
-  EXPECT_EQ(Names(*store, "a"), "c/ ");
-  EXPECT_EQ(Names(*store, "a/c/0"), "1 ");
-  EXPECT_EQ(Names(*store, "empty"), "");
-  EXPECT_EQ(Names(*store, "absent"), "not found");
-  EXPECT_EQ(Names(*store, "zarr.json"), "not found");
+  EXPECT_EQ(FolderNames(*store, ""), "a-b a/ empty/ zarr.json ");
+  EXPECT_EQ(FolderNames(*store, "a"), "c/ ");
+  EXPECT_EQ(FolderNames(*store, "a/c/0"), "1 ");
+  EXPECT_EQ(FolderNames(*store, "empty"), "");
+  EXPECT_EQ(FolderNames(*store, "absent"), "not found");
+  EXPECT_EQ(FolderNames(*store, "zarr.json"), "not found");
   EXPECT_EQ(Read(*store, "a/c/0/1"), "chunk");
   EXPECT_TRUE(store->Stat("a/c")->is_folder);
   EXPECT_EQ(store->Stat("a/c/0/1")->size(), 5U);
@@ -86,7 +69,7 @@ TEST_F(ZipStoreTest, AFolderOfItCanBeTheStore) {
   zip.Add("all/ocean.zarr/zarr.json", "here");
   zip.Add("other", "not");
   const auto store = TryOpen(zip.Finish(), "all/ocean.zarr").value();
-  EXPECT_EQ(Names(*store, ""), "zarr.json ");
+  EXPECT_EQ(FolderNames(*store, ""), "zarr.json ");
   EXPECT_EQ(Read(*store, "zarr.json"), "here");
   EXPECT_EQ(store->Stat("other").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(TryOpen(zip.Finish(), "all/none").error().code, ErrorCode::kNotFound);
@@ -113,7 +96,7 @@ TEST_F(ZipStoreTest, StoredMembersAreReadInPlaceAndByRange) {
   EXPECT_EQ(answer->object->Read(7, out).error().code, ErrorCode::kDamaged) << "beyond its end";
 }
 
-TEST_F(ZipStoreTest, WhatIsFarFromTheHeaderIsReadAlone) {
+TEST_F(ZipStoreTest, BytesFarFromTheHeaderAreReadSeparately) {
   const std::string text = Long();
   zip.Add("a", text);
   zip.Add("b", "");
@@ -135,7 +118,7 @@ TEST_F(ZipStoreTest, ASmallStoredMemberThatIsReadAsAWholeIsChecked) {
   EXPECT_EQ(Read(*store, "a", ByteRange::At(0, 9)), "012345678");
 }
 
-TEST_F(ZipStoreTest, WhereItCannotBeWatchedTheFileIsAskedForAsOftenAsIsWished) {
+TEST_F(ZipStoreTest, AnUnwatchedFileIsCheckedAtTheRequestedInterval) {
   zip.Add("a", "old");
   container->Put("x.zip", zip.Finish());
   const auto always = OpenZipStore(container, "x.zip").value();
@@ -184,7 +167,7 @@ TEST_F(ZipStoreTest, TheLastOfSeveralMembersOfOneNameCounts) {
   zip.Add("a", "third one");
   const auto store = Open();
   EXPECT_EQ(Read(*store, "a"), "third one");
-  EXPECT_EQ(Names(*store, ""), "a b ");
+  EXPECT_EQ(FolderNames(*store, ""), "a b ");
 }
 
 TEST_F(ZipStoreTest, SizesAndOffsetsMayHaveSixtyFourBits) {
@@ -203,7 +186,7 @@ TEST_F(ZipStoreTest, ACommentMayLookLikeAnEndRecord) {
   EXPECT_EQ(Read(*TryOpen(zip.Finish(std::string(0xFFFF, 'c'))).value(), "a"), "bytes");
 }
 
-TEST_F(ZipStoreTest, AnEmptyZipFileIsAnEmptyStore) { EXPECT_EQ(Names(*Open(), ""), ""); }
+TEST_F(ZipStoreTest, AnEmptyZipFileIsAnEmptyStore) { EXPECT_EQ(FolderNames(*Open(), ""), ""); }
 
 TEST_F(ZipStoreTest, ALargeDirectoryIsReadAsAWhole) {
   for (int i = 0; i < 5000; ++i) zip.Add(fmt::format("a/c/{}", i), std::to_string(i));
@@ -212,13 +195,13 @@ TEST_F(ZipStoreTest, ALargeDirectoryIsReadAsAWhole) {
   EXPECT_EQ(store->List("a/c")->size(), 5000U);
 }
 
-TEST_F(ZipStoreTest, WhatCannotBeReadIsThereAndSaysWhy) {
+TEST_F(ZipStoreTest, AnUnreadableMemberExistsAndSaysWhy) {
   zip.Add({.name = "encrypted", .bytes = "x", .flags = 1});
   zip.Add({.name = "zstd", .bytes = "x", .method = 93});
   zip.Add({.name = "link", .bytes = "a/c", .unix_mode = 0120777});
   zip.Add({.name = "file", .bytes = "a/c", .unix_mode = 0100644});
   const auto store = Open();
-  EXPECT_EQ(Names(*store, ""), "encrypted file link! zstd ");
+  EXPECT_EQ(FolderNames(*store, ""), "encrypted file link! zstd ");
   EXPECT_TRUE(store->Stat("encrypted"));
   EXPECT_EQ(Read(*store, "encrypted"), "not supported: encrypted: encrypted in the zip file");
   EXPECT_NE(Read(*store, "zstd").find("by method 93"), std::string::npos);
@@ -270,8 +253,8 @@ TEST_F(ZipStoreTest, BackslashesOfWindowsAreSlashesWhereNoMemberHasOne) {
   zip.Add("t\\c\\0", "shard");
   zip.Add({.name = "t\\long", .bytes = Long(), .deflates = true});
   const auto store = Open();
-  EXPECT_EQ(Names(*store, ""), "t/ zarr.json ");
-  EXPECT_EQ(Names(*store, "t"), "c/ long ");
+  EXPECT_EQ(FolderNames(*store, ""), "t/ zarr.json ");
+  EXPECT_EQ(FolderNames(*store, "t"), "c/ long ");
   EXPECT_EQ(Read(*store, "t/c/0"), "shard");
   EXPECT_EQ(Read(*store, "t/long"), Long());
   zip.Add("a/b", "x");
@@ -293,7 +276,7 @@ TEST_F(ZipStoreTest, NamesMayBeginWithTheFolderItself) {
   zip.Add({.name = "./t/0", .bytes = Long(), .deflates = true});
   zip.Add("t/1", "without");
   const auto store = Open();
-  EXPECT_EQ(Names(*store, ""), "t/ zarr.json ");
+  EXPECT_EQ(FolderNames(*store, ""), "t/ zarr.json ");
   EXPECT_EQ(Read(*store, "t/0"), Long());
   EXPECT_EQ(Read(*store, "t/1"), "without");
   EXPECT_EQ(Read(*store, "zarr.json"), "{}");
@@ -316,13 +299,13 @@ TEST_F(ZipStoreTest, MembersThatAreNotWhereTheyShouldBeAreErrors) {
   EXPECT_EQ(seen({.name = "a", .bytes = text, .size = 1000, .packed_size = 1000}),
             "input/output error");
   EXPECT_NE(seen({.name = "a", .bytes = text, .local_extra = "12", .size = 101, .packed_size = 101})
-                .find("reaches into the directory"),
+                .find("overlaps the directory"),
             std::string::npos);
   EXPECT_NE(seen({.name = "a", .bytes = text, .header = 3}).find("not where the directory says"),
             std::string::npos);
-  EXPECT_NE(seen({.name = "a", .bytes = text, .header = 0}).find("is another one's"),
+  EXPECT_NE(seen({.name = "a", .bytes = text, .header = 0}).find("belongs to another member"),
             std::string::npos);
-  EXPECT_NE(seen({.name = "a", .bytes = text, .local_name = "b"}).find("is another one's"),
+  EXPECT_NE(seen({.name = "a", .bytes = text, .local_name = "b"}).find("belongs to another member"),
             std::string::npos);
 }
 
@@ -372,7 +355,7 @@ TEST_F(ZipStoreTest, EverythingInItHasTheVersionOfTheFile) {
   EXPECT_EQ(open.object->Read(0, std::span(&byte, 1)).error().code, ErrorCode::kStale);
 }
 
-TEST_F(ZipStoreTest, AReplacedFileIsReadOnByWhoHasItOpen) {
+TEST_F(ZipStoreTest, AReplacedFileStaysReadableWhereItIsOpen) {
   zip.Add("a", "old");
   const auto store = Open();
   std::string bytes(3, ' ');

@@ -14,8 +14,9 @@ namespace {
 
 uint64_t CeilDivide(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-// Chunks a cell, so that `count` chunks are at most `most` cells. Cells do not straddle shards of
-// `shard` chunks (0: they differ) if that does not make them more than twice as coarse.
+// The number of chunks per cell along an axis, such that `count` chunks need at most `most` cells.
+// Cells do not cross the boundaries of shards of `shard` chunks, unless that makes them more than
+// twice as coarse. `shard` is 0 if shards differ in length.
 uint64_t CellLength(uint64_t count, uint64_t most, uint64_t shard) {
   const uint64_t needed = std::max<uint64_t>(CeilDivide(count, most), 1);
   if (shard == 0) return needed;
@@ -29,20 +30,20 @@ uint64_t CellLength(uint64_t count, uint64_t most, uint64_t shard) {
   return needed;
 }
 
-// In chunks, along an axis; 0 if shards differ.
+// The length of a shard along an axis, in chunks; 0 if shards differ in length.
 uint64_t ShardLength(const ArrayLayout& layout, size_t axis) {
   const bool differs = layout.outers_differ() && layout.outer_axes[axis].differs();
   return differs ? 0 : layout.inner_per_outer[axis];
 }
 
-// All chunks as if on one axis; shards have no straight sides there.
+// Maps all chunks as if the array had one axis. Shards have no straight boundaries on it.
 void SetWhole(const ArrayLayout& layout, ChunkMap& map) {
   map.columns = layout.inner_grid.size();
   map.places = map.columns;
   if (layout.is_sharded()) map.shard_rows = map.shard_columns = 0;
 }
 
-// The axes of the slice, in chunks.
+// Sets the axes of the slice, in chunks.
 void SetAxes(const ArrayLayout& layout, ChunkMap& map) {
   const auto& counts = layout.inner_grid.counts();
   const size_t rank = counts.size();
@@ -62,7 +63,7 @@ void SetAxes(const ArrayLayout& layout, ChunkMap& map) {
   }
 }
 
-// Rows of whole cells, and of whole shards where there is room for it.
+// Folds one axis into rows of whole cells, and also of whole shards if these fit.
 void Fold(const MapRequest& request, ChunkMap& map) {
   const uint64_t count = map.columns;
   map.is_folded = true;
@@ -76,7 +77,7 @@ void Fold(const MapRequest& request, ChunkMap& map) {
   map.rows = CeilDivide(count, map.columns);
 }
 
-// Chunks that lie in a cell.
+// The number of chunks in a cell.
 uint64_t PlacesIn(const ChunkMap& map, uint64_t row, uint64_t column) {
   const uint64_t first_row = row * map.cell_rows;
   const uint64_t first_column = column * map.cell_columns;
@@ -86,7 +87,7 @@ uint64_t PlacesIn(const ChunkMap& map, uint64_t row, uint64_t column) {
   return before < map.places ? std::min(columns, map.places - before) : 0;
 }
 
-// A map of the slice within the limits of the request: no cell holds anything yet.
+// Makes an empty map of the slice, within the limits of the request.
 ChunkMap MakeMapGrid(const ArrayLayout& layout, const std::vector<uint64_t>& slice,
                      const MapRequest& request) {
   ChunkMap map;
@@ -153,7 +154,7 @@ class MapMaker {
   }
 
  private:
-  // The cell of a chunk; null if it is not of the slice.
+  // The cell of a chunk; null if the chunk is outside the slice.
   MapCell* CellOf(uint64_t chunk) {
     if (chunk < map_.slice_start || chunk - map_.slice_start >= map_.places) return nullptr;
     const uint64_t at = chunk - map_.slice_start;
@@ -162,14 +163,15 @@ class MapMaker {
     return &map_.cells[row * map_.grid_columns + column];
   }
 
-  // Calls `visit` with each cell that a stored object covers, and with how many of its places.
+  // Calls `visit` with each cell that a stored object covers, and with the number of the cell's
+  // chunks that the object covers.
   template <typename Visit>
   void VisitCellsOf(OuterIndex outer, Visit visit) {
     const size_t rank = layout_.outer_grid.rank();
     ChunkCoordinates at;
     layout_.outer_grid.Coordinates(ToNumber(outer), at);
     if (request_.whole) return VisitCellsOfWhole(at, visit);
-    // Of a folded map all places are one row here.
+    // In a folded map, all chunks form one row.
     const uint64_t columns = map_.is_folded ? map_.places : map_.columns;
     const auto range = [&](size_t from_last, uint64_t count) -> std::pair<uint64_t, uint64_t> {
       if (rank < from_last) return {0, std::min<uint64_t>(1, count)};
@@ -188,7 +190,7 @@ class MapMaker {
     }
   }
 
-  // The same for each place of a stored object, in a map of all chunks.
+  // VisitCellsOf() for a map of all chunks. Calls `visit` once per chunk.
   template <typename Visit>
   void VisitCellsOfWhole(const ChunkCoordinates& outer, Visit visit) {
     const size_t rank = layout_.inner_grid.rank();
@@ -247,7 +249,7 @@ class MapMaker {
     TakeChunks(chunks);
   }
 
-  // `chunks`: of one object, in C order.
+  // Adds the chunks of one object, which must be in C order.
   void TakeChunks(std::vector<StoredChunk>& chunks) {
     if (request_.want_order) {
       const bool in_order = std::ranges::is_sorted(chunks, {}, &StoredChunk::offset);

@@ -15,11 +15,11 @@
 namespace zarrfs::ctl {
 namespace {
 
-// Number of cells of each kind of output, which bounds its size regardless of the array's.
+// Limits of each kind of output, regardless of the array's size.
 constexpr uint64_t kJsonCells = 100;
 constexpr uint64_t kMinLines = 16;
-constexpr uint64_t kOtherLines = 12;  // around the map
-constexpr uint64_t kMaxNamed = 100;   // damaged objects
+constexpr uint64_t kOtherLines = 12;  // the number of lines above and below the map
+constexpr uint64_t kMaxNamed = 100;   // the maximum number of damaged objects that are named
 
 Json MapJson(const TargetNode& target, const ChunkMap& map) {
   const ChunkSource& source = *target.node->chunks;
@@ -63,7 +63,7 @@ Json MapJson(const TargetNode& target, const ChunkMap& map) {
   return json;
 }
 
-// Fails if the options are not supported.
+// Fails if the options do not apply to the array.
 Result<void> CheckOptions(const TargetNode& target, const MapOptions& options) {
   const Node& node = *target.node;
   if (node.chunks == nullptr) return tl::unexpected(target.WhyNoChunks());
@@ -91,7 +91,7 @@ MapRequest RequestFor(const ArrayLayout& layout, const MapOptions& options) {
   return request;
 }
 
-// Reports each damaged object, and counts them.
+// Makes the map. Reports each damaged object, and counts them in `damaged`.
 Result<ChunkMap> MakeMap(const ChunkSource& source, const MapOptions& options, uint64_t& damaged) {
   Progress progress("object");
   const Result<std::vector<uint64_t>> slice =

@@ -1,5 +1,5 @@
-// Which slice of an array with more than two axes a map shows: chunk numbers along all axes but the
-// last two.
+// Chooses the slice that a map shows of an array with more than two axes. A slice has one chunk
+// number for each axis except the last two.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -14,9 +14,10 @@
 namespace zarrfs::ctl {
 namespace {
 
-using Coordinates = std::vector<uint64_t>;  // along the leading axes: all but the last two
+using Coordinates = std::vector<uint64_t>;  // along all axes except the last two
 
-constexpr int kTries = 16;  // shards without a chunk are rare
+// The maximum number of shards that are searched; few shards have no chunk.
+constexpr int kTries = 16;
 
 size_t LeadingAxes(const ChunkGrid& grid) { return grid.rank() > 2 ? grid.rank() - 2 : 0; }
 
@@ -26,7 +27,8 @@ Coordinates LeadingCoordinates(const ChunkGrid& grid, uint64_t linear) {
   return at;
 }
 
-// The least coordinates of a stored object, beyond `after` if that is given.
+// The smallest coordinates of a stored object. If `after` is set, the smallest coordinates that
+// follow it.
 Result<std::optional<Coordinates>> LeastObject(const ChunkSource& source,
                                                const std::optional<Coordinates>& after) {
   std::optional<Coordinates> least;
@@ -39,15 +41,16 @@ Result<std::optional<Coordinates>> LeastObject(const ChunkSource& source,
   return least;
 }
 
-// The least slice with a chunk in the shards at `at`. Where there is none, `damaged` becomes a
-// slice with a damaged chunk, unless it has one already; the map reports the damage.
+// The first slice with a chunk in the shards at `at`. If they have no chunk, sets `damaged` to a
+// slice with a damaged chunk, unless it is already set. The map will report the damage.
 Result<std::optional<Coordinates>> LeastSlice(const ChunkSource& source, Coordinates at,
                                               std::optional<Coordinates>& damaged) {
   const ArrayLayout& layout = source.layout();
   for (size_t d = 0; d < at.size(); ++d) at[d] = layout.FirstInner(d, at[d]);
   std::optional<Coordinates> least;
   const auto visited = source.VisitOuter(at, [&](OuterIndex outer) {
-    // In row-major order: the first chunk that is stored is the least of its shard.
+    // The cursor returns chunks in row-major order, so the first stored chunk has the smallest
+    // coordinates of its shard.
     ChunkCursor cursor(source, outer);
     const ListedChunk* next = nullptr;
     while (!StopRequested() && (next = cursor.Next()) != nullptr) {
@@ -94,8 +97,8 @@ Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source) {
   const ArrayLayout& layout = source.layout();
   Coordinates zeros(LeadingAxes(layout.inner_grid), 0);
   if (zeros.empty() || layout.inner_grid.size() == 0) return zeros;
-  std::optional<Coordinates> tried;    // of outer_grid
-  std::optional<Coordinates> damaged;  // of inner_grid
+  std::optional<Coordinates> tried;    // the position of the last shards tried, in outer_grid
+  std::optional<Coordinates> damaged;  // the slice with a damaged chunk, in inner_grid
   for (int i = 0; i < kTries && !StopRequested(); ++i) {
     auto object = LeastObject(source, tried);
     if (!object) return Fail(object);

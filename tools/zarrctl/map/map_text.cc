@@ -1,4 +1,5 @@
-// A map of characters: one to a cell, or as many as its number in the shard needs.
+// Draws a map of characters: one character per cell, or several that show the chunk's number in its
+// shard.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -9,11 +10,11 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr uint64_t kWideMap = 60;  // characters: up to here cells are two wide, about square
+constexpr uint64_t kWideMap = 60;  // cells of narrower maps are two characters wide, about square
 
 size_t Digits(uint64_t number) { return std::to_string(number).size(); }
 
-// Label of a row and the blank after it.
+// The width of a row's label and the blank after it.
 uint64_t LabelWidth(uint64_t rows) { return Digits(rows > 0 ? rows - 1 : 0) + 1; }
 
 using Levels = std::array<std::string_view, 8>;
@@ -22,14 +23,14 @@ constexpr Levels kShades = {"░", "░", "▒", "▒", "▓", "▓", "█", "�
 constexpr Levels kAsciiBars = {"1", "2", "3", "4", "5", "6", "7", "8"};
 constexpr Levels kAsciiShades = {"-", "-", "+", "+", "*", "*", "#", "#"};
 
-// The characters of a map.
+// The characters that a map consists of.
 struct Marks {
   const Levels &bars, &shades;
   std::string_view missing, damaged, column, row, crossing, dots;
 };
 constexpr Marks kUtf8 = {kBars, kShades, "·", "×", "│", "─", "┼", "…"};
 constexpr Marks kAscii = {kAsciiBars, kAsciiShades, ".", "X", "|", "-", "+", ".."};
-constexpr std::array kColors = {54, 61, 67, 31, 37, 42, 112, 220};  // dark blue to yellow
+constexpr std::array kColors = {54, 61, 67, 31, 37, 42, 112, 220};  // from dark blue to yellow
 constexpr int kRedColor = 196;
 
 std::string Repeated(std::string_view text, uint64_t times) {
@@ -43,7 +44,7 @@ class TextMap {
   TextMap(const ChunkMap& map, const TextStyle& style) : map_(map), scale_(map), style_(style) {
     label_ = LabelWidth(map.is_folded ? map.places : map.rows);
     const uint64_t room = style.columns > label_ ? style.columns - label_ : 1;
-    // A boundary where a new shard begins, if cells do not straddle it.
+    // Draws a boundary where a new shard begins, unless cells cross shard boundaries.
     const auto boundary = [&](uint64_t shard, uint64_t cell) {
       return shard % cell == 0 && shard > cell ? shard / cell : 0;
     };
@@ -54,7 +55,7 @@ class TextMap {
     }
     if (map.by == MapBy::kOrder && map.is_exact() && map.longest > 0) {
       const uint64_t digits = Digits(map.longest - 1);
-      // With a blank between two numbers; those of one digit can do without.
+      // Leaves a blank between numbers, except between numbers of one digit.
       for (const uint64_t wide : {digits + 1, digits}) {
         if (has_numbers_ || (wide > 1 && wide == digits)) break;
         if (map.grid_columns * wide + Boundaries() > room) continue;
@@ -131,11 +132,11 @@ class TextMap {
     }
     const auto level = std::min<size_t>(static_cast<size_t>(scale_(cell) * 8), 7);
     if (has_numbers_) return Colored(fmt::format("{:>{}}", cell.position, width_), level);
-    // Two characters wide are two blocks, so that what is full looks full.
+    // A cell that is two characters wide is drawn as two equal blocks, so a full cell looks full.
     return Colored(Repeated(levels_[level], width_), level);
   }
 
-  // Chunk numbers above the columns where there is room for them.
+  // The line with chunk numbers above the columns, as many as fit.
   [[nodiscard]] std::string Ruler() const {
     const uint64_t step = column_step_ > 0 ? column_step_ : 5;
     std::string line(label_, ' ');
@@ -150,7 +151,8 @@ class TextMap {
     return line + "\n";
   }
 
-  // `separator`: where a new shard begins. `cell`: gives what stands in a column.
+  // A line of the map. `separator` is inserted where a new shard begins; `cell` returns the
+  // characters of a column.
   template <typename CellText>
   [[nodiscard]] std::string Line(std::string line, std::string_view separator,
                                  CellText cell) const {
@@ -167,13 +169,14 @@ class TextMap {
   const Marks& marks_ = style_.utf8 ? kUtf8 : kAscii;
   const Levels& levels_ = map_.by == MapBy::kPresent ? marks_.shades : marks_.bars;
   uint64_t label_ = 0;
-  uint64_t width_ = 1;        // characters a cell
-  bool has_numbers_ = false;  // instead of bars
-  uint64_t column_step_ = 0;  // cells between two boundaries; 0: none are drawn
+  uint64_t width_ = 1;        // the number of characters per cell
+  bool has_numbers_ = false;  // draw numbers instead of bars
+  // The number of cells from one boundary to the next; 0 if no boundaries are drawn.
+  uint64_t column_step_ = 0;
   uint64_t row_step_ = 0;
 };
 
-// Broken at blanks so that no line is longer than `columns`, a word that is by itself included.
+// Breaks `text` at blanks into lines of at most `columns` characters. Longer words are split.
 std::string Wrapped(std::string_view text, uint64_t columns) {
   std::string lines;
   const auto is_start = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
@@ -181,7 +184,7 @@ std::string Wrapped(std::string_view text, uint64_t columns) {
     size_t end = 0;
     size_t blank = 0;
     for (uint64_t width = 0; end < text.size(); ++end) {
-      if (text[end] == '\033') {  // a colour
+      if (text[end] == '\033') {  // the start of a colour code
         end = std::min(text.find('m', end), text.size() - 1);
         continue;
       }

@@ -10,26 +10,27 @@
 
 namespace zarrfs::ctl {
 
-/// What every way to show it says in words.
+/// The title, labels and summary of a map.
 struct MapWords {
-  std::string title;     // "/data/ocean.zarr/t  [40, 721, 1440] float32"
-  std::string subtitle;  // "slice 3, *, *; by size; 4 x 8 chunks a cell"
-  std::string row_axis;  // "axis 1 (lat)"; empty: there is none
+  std::string title;     // such as "/data/ocean.zarr/t  [40, 721, 1440] float32"
+  std::string subtitle;  // such as "slice 3, *, *; by size; 4 x 8 chunks a cell"
+  std::string row_axis;  // such as "axis 1 (lat)"; "" if the map has no rows
   std::string column_axis;
-  std::vector<std::string> summary;  // lines
+  std::vector<std::string> summary;  // one element per line
 };
 [[nodiscard]] MapWords DescribeMap(const TargetNode& array, const ChunkMap& map);
-/// The summary alone.
+/// The summary of a map, as lines.
 [[nodiscard]] std::vector<std::string> SummariseMap(const ArrayLayout& layout, const ChunkMap& map);
 
-/// From 0 to 1: how a cell with stored chunks stands among all by what is shown.
+/// Converts a cell with stored chunks to a number from 0 to 1, by the property that the map shows.
 struct MapScale {
   explicit MapScale(const ChunkMap& map);
   [[nodiscard]] double operator()(const MapCell& cell) const;
 
-  /// What 0 and 1 stand for: "1.2 KiB", "first in its shard". Equal if there is but one value.
+  /// The meaning of 0 and 1, such as "1.2 KiB" or "first in its shard". They are equal if only one
+  /// value occurs.
   std::string low, high;
-  /// What it measures: "mean size of the stored chunks (logarithmic)".
+  /// The property, such as "mean size of the stored chunks (logarithmic)".
   std::string what;
 
   MapBy by;
@@ -37,7 +38,7 @@ struct MapScale {
   bool is_logarithmic = false;
 };
 
-/// Lines of at most `columns` characters for a terminal.
+/// How to draw a map on a terminal, in lines of at most `columns` characters.
 struct TextStyle {
   uint64_t columns = 80;
   bool utf8 = false;
@@ -45,7 +46,8 @@ struct TextStyle {
 };
 [[nodiscard]] std::string DrawText(const ChunkMap& map, const MapWords& words,
                                    const TextStyle& style);
-/// Columns of cells that DrawText has room for, of a map with so many rows of chunks.
+/// The maximum number of cells per row that DrawText() can draw in `columns` columns, for a map
+/// with `rows` rows of chunks.
 [[nodiscard]] uint64_t TextCells(uint64_t columns, uint64_t rows);
 
 }  // namespace zarrfs::ctl

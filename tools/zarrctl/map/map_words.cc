@@ -13,7 +13,7 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr double kWideRange = 64;  // of sizes: from here on the scale is logarithmic
+constexpr double kWideRange = 64;  // the ratio of sizes above which the scale is logarithmic
 
 std::string AxisName(const ArrayMetadata& metadata, size_t axis) {
   std::string name = fmt::format("axis {}", axis);
@@ -25,7 +25,7 @@ std::string AxisName(const ArrayMetadata& metadata, size_t axis) {
   return name;
 }
 
-// What is shown of a cell with stored chunks.
+// The number that the map shows for a cell with stored chunks.
 double ValueOf(const MapCell& cell, MapBy by) {
   const auto stored = static_cast<double>(cell.stored);
   if (by == MapBy::kPresent) return stored / static_cast<double>(cell.places);
@@ -91,7 +91,7 @@ MapScale::MapScale(const ChunkMap& map) : by(map.by) {
       }
       least = std::min(least, most);
       is_logarithmic = least > 0 && most / least > kWideRange;
-      // A small difference looks like one.
+      // A linear scale begins at 0, so a small difference in size looks small.
       if (!is_logarithmic && least < most) least = 0;
       low = SizeText(static_cast<uint64_t>(least));
       high = SizeText(static_cast<uint64_t>(most));

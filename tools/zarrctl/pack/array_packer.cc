@@ -16,11 +16,11 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 20;  // read at once
+constexpr size_t kPiece = size_t{1} << 20;  // bytes per read
 constexpr size_t kCachedIndexes = size_t{64} << 20;
 
 tl::unexpected<Error> Differs(const std::string& key, std::string_view how) {
-  return Fail(ErrorCode::kDamaged, "{}: {} in what was packed", key, how);
+  return Fail(ErrorCode::kDamaged, "{}: the packed copy {}", key, how);
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ Result<std::unique_ptr<ArrayPacker>> ArrayPacker::Make(const ArrayPlan& plan, co
   auto metadata = ParseZarrJson(plan.document, key);
   if (!metadata) return Fail(metadata);
   const auto* packed = std::get_if<ArrayMetadata>(&*metadata);
-  if (packed == nullptr) return Fail(ErrorCode::kDamaged, "{}: no array", key);
+  if (packed == nullptr) return Fail(ErrorCode::kDamaged, "{}: not an array", key);
   auto chunks =
       ChunkSource::Make(target, path, *packed, std::make_shared<IndexCache>(target, kCachedIndexes),
                         [](const Error&) {});
@@ -73,7 +73,8 @@ Result<void> ArrayPacker::VisitPieces(uint64_t object, const Visit& visit) const
   plan_.objects.Coordinates(object, first);
   for (size_t d = 0; d < pieces.rank(); ++d) first[d] *= per_object[d];
   uint64_t slots = 1;
-  for (const uint64_t count : per_object) slots *= count;  // bounded by the plan
+  // Cannot overflow, because the plan limits the product.
+  for (const uint64_t count : per_object) slots *= count;
   for (uint64_t slot = 0; slot < slots; ++slot) {
     ChunkCoordinates at = first;
     uint64_t rest = slot;
@@ -185,10 +186,10 @@ Result<void> ArrayPacker::CompareFiles(const std::string& key, const std::string
   const auto to = target_->Read(packed, ByteRange::At(0, kPiece), buffers[1]);
   if (!from && from.error().code != ErrorCode::kNotFound) return Fail(from);
   if (!to && to.error().code != ErrorCode::kNotFound) return Fail(to);
-  if (from.has_value() != to.has_value()) return Differs(key, "missing, or too much,");
+  if (from.has_value() != to.has_value()) return Differs(key, "is missing, or the source lacks it");
   if (!from) return {};
   const uint64_t size = from->object->info().size();
-  if (to->object->info().size() != size) return Differs(key, "another size");
+  if (to->object->info().size() != size) return Differs(key, "has another size");
   for (uint64_t at = 0; at < size; at += kPiece) {
     const size_t length = std::min<uint64_t>(kPiece, size - at);
     for (const auto& [object, buffer] :
@@ -197,7 +198,7 @@ Result<void> ArrayPacker::CompareFiles(const std::string& key, const std::string
     }
     if (!std::ranges::equal(BytesView(buffers[0]).first(length),
                             BytesView(buffers[1]).first(length))) {
-      return Differs(key, "other bytes");
+      return Differs(key, "has other bytes");
     }
   }
   return {};
@@ -209,13 +210,13 @@ Result<void> ArrayPacker::ComparePiece(const std::string& key, InnerIndex chunk)
   const auto located = packed_->Locate(chunk, kAnyAge);
   if (!located) return Fail(located);
   if (located->location.has_value() != piece.has_value())
-    return Differs(key, "missing, or too much,");
+    return Differs(key, "is missing, or the source lacks it");
   if (!piece) return {};
   const ChunkLocation& location = *located->location;
-  if (location.length > kMaxChunkBytes) return Differs(key, "another size");
+  if (location.length > kMaxChunkBytes) return Differs(key, "has another size");
   Bytes packed(location.length);
   if (auto read = location.shard->object->Read(location.offset, packed); !read) return read;
-  if (!plan_.recoded && packed != *piece) return Differs(key, "other bytes");
+  if (!plan_.recoded && packed != *piece) return Differs(key, "has other bytes");
   const auto& pipeline = packed_->layout().inner_pipeline;
   const bool is_text = plan_.node->array()->data_type.item_size == 0;
   if (!plan_.recoded && (is_text || !pipeline)) return {};
@@ -227,7 +228,7 @@ Result<void> ArrayPacker::ComparePiece(const std::string& key, InnerIndex chunk)
   if (!is_text && !pipeline) return Fail(pipeline);
   const auto found = is_text ? (*zstd)->Decode(packed, kMaxChunkBytes) : pipeline->Decode(packed);
   if (!found) return Fail(found.error().code, "{}: {}", key, found.error().message);
-  return *found == *wanted ? Result<void>() : Differs(key, "other values");
+  return *found == *wanted ? Result<void>() : Differs(key, "has other values");
 }
 
 Result<void> ArrayPacker::Verify(uint64_t object) const {

@@ -1,5 +1,5 @@
-// ArrayPacker: writes the objects of one array by an ArrayPlan, and compares them with the source.
-// Thread-safe.
+// ArrayPacker: writes the objects of one array according to an ArrayPlan, and compares them with
+// the source. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@ namespace zarrfs::ctl {
 
 class ArrayPacker {
  public:
-  /// `target`: the new store, for reading. `folder`: its absolute path. `partial`: a folder on the
-  /// same file system for unfinished files. `path`: of the array in the new store. `plan` and the
-  /// source must outlive this object.
+  /// `target`: the new store, for reading. `folder`: its absolute path. `partial`: a folder for
+  /// unfinished files, on the same file system. `path`: the path of the array in the new store.
+  /// `plan` and the source must outlive this object.
   [[nodiscard]] static Result<std::unique_ptr<ArrayPacker>> Make(
       const ArrayPlan& plan, const Store& source, const std::shared_ptr<const Store>& target,
       const std::string& folder, const std::string& partial, const std::string& path);
 
   struct Packed {
-    bool was_there = false;  // an earlier run wrote it
-    uint64_t bytes = 0;      // that were written
+    bool was_there = false;  // an earlier run has written the object
+    uint64_t bytes = 0;      // the number of bytes written
   };
-  /// Writes an object, completely or not at all, unless it exists. Pieces that the source does not
-  /// have are left out; an object without any is not written. kDamaged if a piece is invalid.
+  /// Writes an object, completely or not at all, unless it exists. Pieces that the source lacks are
+  /// omitted; an object without pieces is not written. kDamaged if a piece is invalid.
   [[nodiscard]] Result<Packed> Pack(uint64_t object) const;
 
-  /// Reads it back: kDamaged unless each piece has the decoded values of the source's, and exists
-  /// exactly if that does.
+  /// Reads an object back. kDamaged unless it has exactly the pieces that exist in the source, and
+  /// each piece decodes to the same values.
   [[nodiscard]] Result<void> Verify(uint64_t object) const;
 
  private:
   ArrayPacker(const ArrayPlan& plan, const Store& source) : plan_(plan), source_(source) {}
   [[nodiscard]] std::string PathOf(uint64_t object) const;
-  /// Calls `visit` with slot and key of each piece of the object that lies in the array.
+  /// Calls `visit` with slot and key of each piece of the object that is inside the array.
   template <typename Visit>
   Result<void> VisitPieces(uint64_t object, const Visit& visit) const;
   [[nodiscard]] Result<uint64_t> CopyPiece(const std::string& key, OutputFile& out) const;
@@ -53,11 +53,11 @@ class ArrayPacker {
   const ArrayPlan& plan_;
   const Store& source_;
   std::shared_ptr<const Store> target_;
-  std::string path_;    // of the new array in its store
-  std::string folder_;  // the same, absolute
+  std::string path_;    // the path of the new array in its store
+  std::string folder_;  // the absolute path of the new array's folder
   std::string partial_;
-  std::shared_ptr<ChunkSource> packed_;  // the new array
-  // Of text, only what makes bytes of bytes is encoded anew.
+  std::shared_ptr<ChunkSource> packed_;  // the chunks of the new array
+  // For strings of variable length, only the bytes-to-bytes codecs are applied again.
   BytesPipeline text_;
   std::optional<Pipeline> encoder_;
 };

@@ -1,10 +1,10 @@
-// Objects first, in any order and by any number of processes; then the documents, arrays before
-// groups and the root last, by whoever finds that all parts are done. What is not finished lies in
-// DST/.zarrctl-pack:
+// Any number of processes write the objects, in any order. The process that finds all parts done
+// writes the documents: arrays before groups, the root last. DST/.zarrctl-pack contains the state
+// of an unfinished pack:
 //
-//   plan                   what is made of what: a later run must make the same
+//   plan                   the source and a digest of the documents; later runs must have the same
 //   done-3-of-8            part 3 has written all its objects
-//   .zarrctl-partial-…     files that are being written, or of runs that were killed
+//   .zarrctl-partial-…     files being written, or left by killed runs
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <unistd.h>
@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -30,6 +29,7 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "zarrcore/base/digest.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/local/local_store.h"
 #include "zarrcore/open/source.h"
@@ -45,13 +45,13 @@ constexpr const char* kState = ".zarrctl-pack";
 
 struct PlannedArray {
   ArrayPlan plan;
-  uint64_t pieces = 0;            // that the source has
-  std::vector<uint64_t> objects;  // to be made of them, sorted
+  uint64_t pieces = 0;            // the number of pieces in the source
+  std::vector<uint64_t> objects;  // the sorted numbers of the objects to write
 };
 
 struct PlannedNode {
   NodePtr node;
-  std::optional<size_t> array;  // which one
+  std::optional<size_t> array;  // an index of arrays_; absent for groups
 };
 
 struct Work {
@@ -59,7 +59,7 @@ struct Work {
   uint64_t object;
 };
 
-// Keeps what is there once.
+// Sorts the numbers and removes duplicates.
 void Compact(std::vector<uint64_t>& numbers) {
   std::ranges::sort(numbers);
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
@@ -84,7 +84,8 @@ class Packing {
     return {};
   }
 
-  // Reports every node that cannot be packed. False if nothing may be written because of them.
+  // Reports every node that cannot be packed. False if the pack must not continue without these
+  // nodes.
   [[nodiscard]] bool ListRefusals() const {
     for (const std::string& refusal : refusals_) Complain(refusal);
     if (refusals_.empty() || (options_.skip && !nodes_.empty())) return true;
@@ -118,9 +119,9 @@ class Packing {
   }
 
   void Summarise() const {
-    Print("{}: {} written, {} there before, {}\n", Visible(options_.target),
+    Print("{}: {} written, {} existed before, {}\n", Visible(options_.target),
           CountText(written_, "object"), GroupedText(skipped_),
-          is_finished_ ? "complete" : "other parts are not finished");
+          is_finished_ ? "complete" : "other parts are unfinished");
   }
   [[nodiscard]] bool is_stopped() const { return StopRequested(); }
 
@@ -130,7 +131,7 @@ class Packing {
     return path.substr(top.empty() || path.size() == top.size() ? top.size() : top.size() + 1);
   }
 
-  // Whether --only names the node, or one that it lies below.
+  // True if --only matches the node or one of its parents.
   [[nodiscard]] bool IsWanted(const std::string& path) const {
     if (options_.only.empty()) return true;
     for (std::string below = Relative(path); !below.empty(); below = FolderOf(below)) {
@@ -142,7 +143,7 @@ class Packing {
     return false;
   }
 
-  // That a node cannot be packed.
+  // Records why a node cannot be packed.
   void Refuse(const Node& node, const Error& error) {
     const std::string path = node.path.empty() ? "/" : node.path;
     const bool is_named = error.message.starts_with(path);
@@ -181,7 +182,7 @@ class Packing {
       if (auto walked = Walk(*child); !walked) return walked;
     }
     if (!is_wanted && nodes_.size() == before + 1) {
-      nodes_.pop_back();  // nothing below it is wanted
+      nodes_.pop_back();  // neither the node nor a node below it matches
       return {};
     }
     const auto files = source_.hierarchy->Files(*node, kAnyAge);
@@ -212,7 +213,7 @@ class Packing {
     return visited;
   }
 
-  // What a run that goes on must have planned, too.
+  // Describes the plan. A later run continues only a pack with the same description.
   [[nodiscard]] std::string PlanText() const {
     DigestBuilder digest;
     for (const PlannedArray& array : arrays_) {
@@ -233,15 +234,15 @@ class Packing {
     const auto before = ReadWhole(*target_, std::string(kState) + "/plan", 1 << 20);
     if (before && before->bytes != PlanText()) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "{}: was begun from another source, or with other options: go on with those, or "
+                  "{}: unfinished pack of another source or with other options; continue that, or "
                   "remove it",
                   options_.target);
     }
     if (!before && before.error().code != ErrorCode::kNotFound) return Fail(before);
     if (before) return {};
-    // (What a run that was killed as it removed its plan has left.)
+    // If a run was killed after it removed the plan, the store is complete but has no plan.
     if (fs::exists(fs::path(options_.target) / kZarrJson, error)) {
-      return Fail(ErrorCode::kInvalidArgument, "{}: is complete; {} can be removed",
+      return Fail(ErrorCode::kInvalidArgument, "{}: already complete; its {} can be removed",
                   options_.target, kState);
     }
     return WriteFile(state_, state_ + "/plan", PlanText());
@@ -270,12 +271,13 @@ class Packing {
     for (unsigned i = 0; i < jobs; ++i) threads.emplace_back([&] { Do(work, progress); });
     for (std::thread& thread : threads) thread.join();
     progress.End();
+    const MutexLock lock(mutex_);
     if (failed_) return tl::unexpected(*failed_);
     if (StopRequested()) return Fail(ErrorCode::kInterrupted, "ended by Ctrl-C; run it again");
     return {};
   }
 
-  // On each thread.
+  // Runs on each thread.
   void Do(const std::vector<Work>& work, Progress& progress) {
     while (!StopRequested() && !has_failed_) {
       const size_t i = next_++;
@@ -286,7 +288,7 @@ class Packing {
         verified = WithinMemory([&] { return work[i].packer->Verify(work[i].object); });
       }
       if (!packed || !verified) {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (!failed_) failed_ = packed ? verified.error() : packed.error();
         has_failed_ = true;
         return;
@@ -297,7 +299,8 @@ class Packing {
     }
   }
 
-  // Names, too, are on the disk before anything says that they are.
+  // Syncs data and names to the disk. Must be called before a marker or document that refers to
+  // them is written.
   [[nodiscard]] Result<void> Sync() const {
     const Descriptor folder(open(options_.target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder && syncfs(folder.get()) == 0) return {};
@@ -316,7 +319,7 @@ class Packing {
     if (auto copied = CopyFiles(); !copied) return copied;
     if (auto written = WriteDocuments(); !written) return written;
     if (auto synced = Sync(); !synced) return synced;
-    // Two parts may do all this at once, and give the same.
+    // Two parts may finish at the same time. Both then write the same bytes.
     RemoveOwnFiles(state_, [](std::string_view name) {
       return name == "plan" || name.starts_with("done-") || IsPartialFile(name);
     });
@@ -324,7 +327,7 @@ class Packing {
     return {};
   }
 
-  // Those of OME groups.
+  // Copies the files of OME groups.
   Result<void> CopyFiles() const {
     for (const std::string& key : files_) {
       const auto whole = ReadWhole(source_.hierarchy->store(), key, kMaxChunkBytes);
@@ -340,7 +343,7 @@ class Packing {
     fs::create_directories(file.parent_path(), error);
     if (error) return Fail(FromErrno(error.value()), "{}: {}", file.string(), error.message());
     auto written = WriteFile(state_, file.string(), bytes);
-    // (The other one may have removed the folder for partial files.)
+    // Another part may have completed the store and removed the folder of partial files.
     if (!written && fs::exists(fs::path(options_.target) / kZarrJson, error)) return {};
     return written;
   }
@@ -351,7 +354,7 @@ class Packing {
     if (group == nullptr || group->is_stored_as_v2()) {
       return planned.node->views[*ViewNumber("v3")].documents.front().bytes;
     }
-    // (Not in another version of OME-Zarr, as the view shows it.)
+    // The view may show another version of OME-Zarr, but the pack keeps the stored version.
     ViewContext context;
     context.keeps_ome = true;
     return AllViews()[*ViewNumber("v3")]->ShowGroup(*group, context).documents.front().bytes;
@@ -370,7 +373,7 @@ class Packing {
       for (size_t i = 0; i < paths.size(); ++i) nodes.push_back({paths[i], documents[i]});
       documents[0][0].bytes = AllViews()[*ViewNumber("v3")]->Consolidate(nodes);
     }
-    for (size_t i = paths.size(); i-- > 0;) {  // what is above comes later
+    for (size_t i = paths.size(); i-- > 0;) {  // in reverse, so parents come after their children
       auto written = Write(JoinKey(paths[i], kZarrJson), documents[i][0].bytes);
       if (!written) return written;
     }
@@ -381,16 +384,16 @@ class Packing {
   const PackOptions& options_;
   const std::string state_;
   PackSettings settings_;
-  std::vector<PlannedNode> nodes_;  // a group before what lies below it
+  std::vector<PlannedNode> nodes_;  // parents come before their children
   std::vector<PlannedArray> arrays_;
-  std::vector<std::string> files_;     // keys of files of OME groups
-  std::vector<std::string> refusals_;  // what cannot be packed, and why
+  std::vector<std::string> files_;     // the keys of the files in OME groups
+  std::vector<std::string> refusals_;  // the nodes that cannot be packed, with reasons
   std::shared_ptr<const Store> target_;
   std::atomic<size_t> next_ = 0;
   std::atomic<uint64_t> written_ = 0, skipped_ = 0;
   std::atomic<bool> has_failed_ = false;
-  std::mutex mutex_;  // guards the next
-  std::optional<Error> failed_;
+  Mutex mutex_;
+  std::optional<Error> failed_ GUARDED_BY(mutex_);
   bool is_finished_ = false;
 };
 
@@ -412,13 +415,13 @@ Result<std::string> MakeRoomForPack(PackOptions& options) {
   const fs::path source = fs::weakly_canonical(options.store, error);
   const fs::path real = fs::weakly_canonical(target, error);
   if (!Source(options.store).needs_fetcher() && (IsBelow(real, source) || IsBelow(source, real))) {
-    return Fail(ErrorCode::kInvalidArgument, "{}: source and target are not apart", options.target);
+    return Fail(ErrorCode::kInvalidArgument, "{}: source and target overlap", options.target);
   }
   if (fs::exists(target, error) && !fs::exists(target / kState, error)) {
     const bool is_empty = fs::is_empty(target, error);
     if (error) return failed();
     if (!is_empty) {
-      return Fail(ErrorCode::kInvalidArgument, "{}: is not empty, and no pack was begun there",
+      return Fail(ErrorCode::kInvalidArgument, "{}: not empty, and not an unfinished pack",
                   options.target);
     }
   }

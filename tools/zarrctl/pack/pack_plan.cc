@@ -15,19 +15,21 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// What every reader of v3 knows that knows the data type.
+// Codecs that every v3 reader supports for the data types that it supports.
 constexpr std::array kKnownEverywhere = {"bytes"sv, "transpose"sv, "gzip"sv,      "zstd"sv,
                                          "blosc"sv, "crc32c"sv,    "vlen-utf8"sv, "vlen-bytes"sv};
 
-constexpr uint64_t kMaxChosen = uint64_t{1} << 16;  // chunks a shard, unless they are asked for
-constexpr uint64_t kBytesOfText = 16;               // of an element whose length varies, about
+// The maximum number of chunks per shard, unless the user sets it.
+constexpr uint64_t kMaxChosen = uint64_t{1} << 16;
+constexpr uint64_t kBytesOfText = 16;  // the estimated size of an element of variable length
 constexpr size_t kMaxBloscType = 255;
 
 bool IsKnownEverywhere(const CodecSpec& codec) {
   return std::ranges::find(kKnownEverywhere, codec.name) != kKnownEverywhere.end();
 }
 
-// Doubles the axis with the most shards, for as long as a shard stays below the limits.
+// Repeatedly doubles the shard along the axis with the most shards while the shard stays within the
+// limits.
 std::vector<uint64_t> ChooseChunksPerShard(const std::vector<uint64_t>& chunks,
                                            uint64_t chunk_bytes, uint64_t limit) {
   std::vector<uint64_t> per_shard(chunks.size(), 1);
@@ -109,7 +111,7 @@ Result<void> MakeDocument(const ArrayMetadata& array, ArrayPlan& plan) {
   std::vector<uint64_t> shard_shape;
   for (size_t d = 0; d < array.rank(); ++d) {
     const auto length = CheckedMul(array.chunk_shape[d], plan.pieces_per_object[d]);
-    if (!length) return Fail(ErrorCode::kTooLarge, "{}: shards of that many elements", key);
+    if (!length) return Fail(ErrorCode::kTooLarge, "{}: too many elements in a shard", key);
     shard_shape.push_back(*length);
   }
   if (plan.has_index) {
@@ -153,7 +155,7 @@ Result<ArrayPlan> PlanArray(const NodePtr& node, const PackSettings& settings) {
       "{}, {}",
       plan.has_index ? CountText(*CheckedProduct(plan.pieces_per_object), "chunk") + " a shard"
                      : "no shards",
-      plan.recoded ? "encoded anew: " + DescribeCodecs(*plan.recoded) : "copied");
+      plan.recoded ? "re-encoded: " + DescribeCodecs(*plan.recoded) : "copied");
   return plan;
 }
 

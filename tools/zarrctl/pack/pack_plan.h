@@ -1,5 +1,5 @@
-// The output of `zarrctl pack` for each array: its zarr.json and its shards. Made from the metadata
-// alone.
+// ArrayPlan: what `zarrctl pack` writes for one array: its zarr.json and its shards. It is made
+// only from the metadata.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,31 @@
 namespace zarrfs::ctl {
 
 struct PackSettings {
-  bool keep_codecs = false;                // also those that few readers of v3 know
-  uint64_t shard_size = 0;                 // of the decoded chunks of a shard, in bytes, at most
-  std::vector<uint64_t> chunks_per_shard;  // instead, for arrays of as many axes; empty: none
+  bool keep_codecs = false;  // keep even codecs that few v3 readers support
+  uint64_t shard_size = 0;   // the maximum decoded size of a shard, in bytes
+  // If not empty, replaces `shard_size` for arrays that have this many axes.
+  std::vector<uint64_t> chunks_per_shard;
 };
 
-/// A *piece* is one stored object of the source, which is copied whole: a chunk, or, in an array
-/// that already has shards, a shard.
+/// The plan for one array. A *piece* is one stored object of the source, which is copied as a
+/// whole: a chunk, or a shard if the source is already sharded.
 struct ArrayPlan {
   NodePtr node;
   std::string document;                     // the new zarr.json
-  std::vector<uint64_t> pieces_per_object;  // along each axis; all 1: there is nothing to put
-                                            // together, and an object is a piece
-  bool has_index = false;                   // objects are made into shards
-  ChunkGrid objects;                        // in the new array
-  ChunkNaming naming;                       // of these
-  /// The codecs of a piece if it must be encoded anew; otherwise it is copied unchanged.
+  std::vector<uint64_t> pieces_per_object;  // along each axis; if all are 1, an object is a piece,
+                                            // and no pieces are put together
+  bool has_index = false;                   // the objects are shards
+  ChunkGrid objects;                        // the objects of the new array
+  ChunkNaming naming;                       // the names of the objects
+  /// The codecs with which a piece must be encoded again. nullopt if it is copied unchanged.
   std::optional<std::vector<CodecSpec>> recoded;
-  std::string what;  // "12 chunks a shard, copied": for people
+  std::string what;  // a description such as "12 chunks a shard, copied"
 
   [[nodiscard]] const ChunkGrid& pieces() const { return node->chunks->layout().outer_grid; }
 };
 
-/// `array`: its chunks are not null. kUnsupported with the reason if it cannot be packed.
+/// Makes the plan for `array`, whose `chunks` must not be null. kUnsupported with the reason if the
+/// array cannot be packed.
 [[nodiscard]] Result<ArrayPlan> PlanArray(const NodePtr& array, const PackSettings& settings);
 
 }  // namespace zarrfs::ctl

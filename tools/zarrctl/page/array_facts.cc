@@ -18,12 +18,12 @@ namespace {
 constexpr size_t kMaxAttributes = 40;
 constexpr size_t kLongestFact = 300;
 constexpr size_t kLongestFactName = 100;
-constexpr size_t kLargestValue = size_t{64} << 10;  // in memory; larger ones are not written out
+constexpr size_t kLargestValue = size_t{64} << 10;  // in bytes of memory; larger values are omitted
 
 std::string FactText(const Json& value) {
   if (const std::string* text = TextOf(value)) return Shortened(*text, kLongestFact);
   if (MemoryOf(value) > kLargestValue) return fmt::format("{} values", value.size());
-  // On one line.
+  // Joins the lines of the JSON into one line.
   std::string line;
   for (const char c : DumpJson(value, JsonEncoding::kUtf8)) {
     if (c == '\n') continue;

@@ -1,4 +1,4 @@
-// What a page says of an array in words: rows of a name and a text.
+// The facts about an array on a page, as rows of a name and a value.
 #pragma once
 
 #include <string>
@@ -11,19 +11,21 @@
 
 namespace zarrfs::ctl {
 
-/// A name and a text, not escaped.
+/// Rows of a name and a value, not escaped for HTML.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-/// Of an array: shape, dimensions, chunks, codecs, sizes. `stored`: null if it was not looked at.
+/// The facts about an array: shape, dimensions, chunks, codecs, sizes. `stored`: its stored chunks;
+/// null if they were not counted.
 [[nodiscard]] Facts FactsOf(const Node& array, const StoredChunks* stored);
 
-/// The first of the attributes, each shortened.
+/// The first attributes, each shortened.
 [[nodiscard]] Facts AttributesOf(const Json& attributes);
 
-/// A text among the attributes, shortened; "" if there is none.
+/// The string attribute `name`, shortened; "" if it is absent.
 [[nodiscard]] std::string TextAttribute(const Json& attributes, std::string_view name);
 
-/// "; with scale_factor and add_offset: 230.1 to 310.4", or "".
+/// Returns "; with scale_factor and add_offset: 230.1 to 310.4" for an array with these attributes;
+/// "" without them.
 [[nodiscard]] std::string Unpacked(const Json& attributes, const std::string& least,
                                    const std::string& greatest);
 

@@ -8,9 +8,9 @@
 namespace zarrfs::ctl {
 namespace {
 
-// Of the file, for pictures: the rest is for text.
+// The share of the page that pictures may use, in percent. The rest is for text.
 constexpr uint64_t kPicturePercent = 70;
-// Kept for the frame of the page.
+// Bytes reserved for the head and the end of the page.
 constexpr uint64_t kReserve = 64'000;
 
 }  // namespace
@@ -29,7 +29,7 @@ std::string PageBudget::WhyNoPicture() const {
     return fmt::format("the page has {} pictures already", limits_.pictures);
   }
   if (!is_over()) return "";
-  return fmt::format("{} seconds were over",
+  return fmt::format("{} seconds have passed",
                      std::chrono::duration_cast<std::chrono::seconds>(limits_.time).count());
 }
 

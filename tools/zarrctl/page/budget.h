@@ -1,4 +1,5 @@
-// PageBudget: limits the cost of a page. Omitted parts are marked on the page: "not looked at".
+// PageBudget: limits the time, the memory and the size of a page. The page marks omitted parts as
+// "not examined".
 #pragma once
 
 #include <chrono>
@@ -10,34 +11,35 @@
 namespace zarrfs::ctl {
 
 struct PageLimits {
-  uint64_t chunks = 64;                         // decoded for one picture
-  uint64_t decoded_bytes = uint64_t{64} << 20;  // of these chunks
-  uint64_t pictures = 200;                      // of arrays
-  uint64_t nodes = 20'000;                      // groups and arrays in the tree
-  uint64_t file_bytes = 20'000'000;             // of the page
+  uint64_t chunks = 64;  // the maximum number of chunks that are decoded for one picture
+  uint64_t decoded_bytes = uint64_t{64} << 20;  // the maximum decoded size of these chunks
+  uint64_t pictures = 200;                      // the maximum number of pictures of arrays
+  uint64_t nodes = 20'000;           // the maximum number of groups and arrays in the tree
+  uint64_t file_bytes = 20'000'000;  // the maximum size of the page
   std::chrono::steady_clock::duration time = std::chrono::seconds(60);
+  // How long to wait, after `time`, for calls to the store that have not returned.
+  std::chrono::steady_clock::duration last_answer = std::chrono::seconds(5);
 };
 
 class PageBudget {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
-  /// The time runs from now on.
+  /// The time starts when the object is made.
   explicit PageBudget(
       const PageLimits& limits = {}, Clock now = [] { return std::chrono::steady_clock::now(); });
 
   [[nodiscard]] const PageLimits& limits() const { return limits_; }
 
   [[nodiscard]] bool is_over() const;
-  /// Returns a function that tells whether `part` of the time, from now on, or all of it is over,
-  /// so that one array of a slow store does not use up the time of others.
+  /// Returns a function that is true once `part` of the time, from now on, or all of the time is
+  /// over, so one slow array does not use up the time of others.
   [[nodiscard]] std::function<bool()> EndOf(std::chrono::steady_clock::duration part) const;
 
-  /// Why no further picture may be made; "" if one may.
+  /// The reason why no further picture may be made; "" if one may be made.
   [[nodiscard]] std::string WhyNoPicture() const;
   void CountPicture() { ++pictures_; }
 
-  /// Whether the page has room for `bytes` besides what it has; counts them if so. Pictures leave
-  /// room for text.
+  /// Reserves `bytes` of the page. False if they do not fit. Pictures leave room for text.
   [[nodiscard]] bool TakeText(uint64_t bytes);
   [[nodiscard]] bool TakePicture(uint64_t bytes);
 

@@ -8,11 +8,11 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr uint64_t kLongerSide = 288;     // pixels of the longer side, about
-constexpr uint64_t kMostCellPixels = 24;  // pixels
-constexpr uint64_t kLeastGapped = 4;
+constexpr uint64_t kLongerSide = 288;  // approximate, in pixels
+constexpr uint64_t kMaxCellPixels = 24;
+constexpr uint64_t kMinGapped = 4;
 
-// Entries of the palette before those for sizes.
+// The first entries of the palette; those for sizes follow.
 constexpr uint8_t kOutsideCell = 0;
 constexpr uint8_t kNoShardCell = 1;
 constexpr uint8_t kNotStoredCell = 2;
@@ -26,8 +26,8 @@ Pixels DrawChunks(const ChunkMap& map) {
       {kTransparent, kNoShardColour, kNotStoredColour, kDamagedColour, kLineColour});
   const MapScale scale(map);
   const uint64_t longest = std::max(map.grid_rows, map.grid_columns);
-  const uint64_t cell = std::clamp<uint64_t>(kLongerSide / longest, 1, kMostCellPixels);
-  const uint64_t gap = cell >= kLeastGapped ? 1 : 0;
+  const uint64_t cell = std::clamp<uint64_t>(kLongerSide / longest, 1, kMaxCellPixels);
+  const uint64_t gap = cell >= kMinGapped ? 1 : 0;
   Pixels pixels{.width = static_cast<uint32_t>(map.grid_columns * cell + gap),
                 .height = static_cast<uint32_t>(map.grid_rows * cell + gap),
                 .palette = palette.colours()};
@@ -49,7 +49,7 @@ Pixels DrawChunks(const ChunkMap& map) {
       fill(column * cell + gap, row * cell + gap, cell - gap, cell - gap, colour);
     }
   }
-  // A folded map goes on in the next row, so that shards have no straight sides.
+  // In a folded map, each row continues the row above, so shards have no straight boundaries.
   if (gap == 0 || map.is_folded) return pixels;
   const auto is_side = [](uint64_t at, uint64_t length, uint64_t shard) {
     return shard != 0 && at * length % shard == 0;

@@ -1,4 +1,4 @@
-// A ChunkMap as a PNG file: cells shaded by size, lines between shards.
+// Draws a ChunkMap as a picture: cells shaded by size, and lines between shards.
 #pragma once
 
 #include "tools/zarrctl/map/chunk_map.h"
@@ -6,10 +6,10 @@
 
 namespace zarrfs::ctl {
 
-/// Cells that a map for DrawChunks() may have along each side.
+/// Maximum number of cells along each side of a map for DrawChunks().
 inline constexpr uint64_t kChunkPictureCells = 96;
 
-/// `map`: by size, of one cell at least.
+/// Draws `map`, which must show sizes and have at least one cell.
 [[nodiscard]] Pixels DrawChunks(const ChunkMap& map);
 
 }  // namespace zarrfs::ctl

@@ -1,4 +1,4 @@
-// Colours of pictures and of maps of chunks.
+// The colours of pictures and of maps of chunks.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace zarrfs::ctl {
 
-/// A colour for a number from 0 to 1, dark to bright; equal steps look equal, also to readers who
-/// are colour-blind. (matplotlib's viridis.)
+/// The colour for a number from 0 to 1 in matplotlib's viridis, which goes from dark to bright.
+/// Equal steps look equal, also to colour-blind readers.
 [[nodiscard]] Colour Viridis(double share);
 
 inline constexpr Colour kTransparent = {0, 0, 0, 0};
@@ -18,7 +18,7 @@ inline constexpr Colour kNotStoredColour = {0xf4, 0xf1, 0xea};
 inline constexpr Colour kNoShardColour = {0xc8, 0xc8, 0xc8};
 inline constexpr Colour kLineColour = {0x55, 0x55, 0x55};
 
-/// A palette for numbers: some entries of its own first, then the colours from 0 to 1.
+/// A palette for numbers: some special entries, followed by the colours for 0 to 1.
 class NumberPalette {
  public:
   explicit NumberPalette(std::vector<Colour> first);

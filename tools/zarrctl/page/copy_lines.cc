@@ -6,13 +6,13 @@
 #include <cstdlib>
 
 #include "tools/zarrctl/page/html.h"
-#include "zarrcore/store/store.h"
+#include "zarrcore/open/source.h"
 #include "zarrcore/view/view.h"
 
 namespace zarrfs::ctl {
 namespace {
 
-// The whole path of what a view has; nullopt if it has nothing.
+// The path of the node's file or folder in a view; nullopt if the view does not show the node.
 std::optional<std::string> PathIn(const CopyPlaces& places, const ViewPaths& paths,
                                   std::string_view view) {
   const auto number = ViewNumber(view);
@@ -23,12 +23,12 @@ std::optional<std::string> PathIn(const CopyPlaces& places, const ViewPaths& pat
 
 std::string Python(const std::string& code) { return "python3 -c " + ShellWord(code); }
 
-// "[…]" behind a store that was opened; "" if that is the array.
+// The index "[…]" that selects an array in an opened store; "" if the store itself is the array.
 std::string Item(const std::string& array) {
   return array.empty() ? "" : fmt::format("[{}]", PythonText(array));
 }
 
-// Whether it means the same in URLs and in names of GDAL.
+// True if `text` needs no escapes in URLs and GDAL names.
 bool IsPlain(std::string_view text) {
   return text.find_first_of("\"'#%?\\:") == std::string_view::npos && text == EscapeHtml(text);
 }
@@ -49,13 +49,7 @@ void AddZarrPython(const CopyPlaces& places, const std::string& array, const Vie
 }  // namespace
 
 std::string MountPointFor(std::string_view store) {
-  std::string name(store.substr(0, store.find_last_not_of('/') + 1));
-  name = NameOf(name);
-  for (const std::string_view suffix : {".zip", ".ozx", ".zarr", ".icechunk"}) {
-    if (name.ends_with(suffix) && name.size() > suffix.size()) {
-      name.resize(name.size() - suffix.size());
-    }
-  }
+  const std::string name = NameOfStore(store);
   const char* home = std::getenv("HOME");
   const bool is_root = geteuid() == 0 || home == nullptr || *home != '/';
   return fmt::format("{}/{}", is_root ? "/mnt" : home, name.empty() ? "store" : name);

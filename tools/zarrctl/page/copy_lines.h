@@ -1,4 +1,4 @@
-// Lines to copy: how each program opens a store, a group or an array.
+// Command lines to copy: how each program opens a store, a group or an array.
 #pragma once
 
 #include <optional>
@@ -9,31 +9,34 @@
 namespace zarrfs::ctl {
 
 struct CopyLine {
-  std::string program;  // "xarray"
-  std::string line;     // for a shell
+  std::string program;  // such as "xarray"
+  std::string line;     // a line for a shell
 };
 
-/// What lines are about.
+/// The places to which command lines refer.
 struct CopyPlaces {
-  std::string store;          // path or address
-  std::string mount_options;  // as after -o; "" for none
+  std::string store;          // the path or address of the store
+  std::string mount_options;  // in the syntax of -o; "" for none
   std::string mount;          // a folder where the store may be mounted
-  bool is_folder = false;     // readers of Zarr v3 can open `store` without a mount
+  bool is_folder = false;     // whether readers of Zarr v3 can open `store` without a mount
 };
 
-/// Where a user may mount `store`: below /mnt for root, else in the home folder.
+/// The folder that the page suggests for mounting `store`: below /mnt for root, otherwise in the
+/// home folder.
 [[nodiscard]] std::string MountPointFor(std::string_view store);
 
-/// Makes the folder and mounts the store.
+/// Lines that make the folder and mount the store.
 [[nodiscard]] std::vector<CopyLine> LinesToMount(const CopyPlaces& places);
 
-/// What each view has of a node: a path below the view's folder. By number of the view.
+/// The path of a node below each view's folder, by view number; nullopt if that view does not show
+/// the node.
 using ViewPaths = std::vector<std::optional<std::string>>;
 
-/// For a group: `paths` of its folder, or of its file in views of files.
+/// Lines of code, for users to copy, that open a group. `paths`: the paths of its folder or, in
+/// views that show a group as one file, of that file.
 [[nodiscard]] std::vector<CopyLine> LinesForGroup(const CopyPlaces& places,
                                                   const std::string& group, const ViewPaths& paths);
-/// For an array. `is_raster`: of numbers, with an axis at least.
+/// Lines to copy that open an array. `is_raster`: the array has numbers and at least one axis.
 [[nodiscard]] std::vector<CopyLine> LinesForArray(const CopyPlaces& places,
                                                   const std::string& array, const ViewPaths& paths,
                                                   bool is_raster);

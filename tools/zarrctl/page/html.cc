@@ -10,8 +10,8 @@
 namespace zarrfs::ctl {
 namespace {
 
-// Characters that are not shown as what they are: control characters, line separators, those that
-// change directions or have no width, and code points that are no characters.
+// True if a character must be escaped: control characters, line separators, invisible characters,
+// characters that change the text direction, and code points that are not characters.
 bool IsHidden(uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || c == 0x180e ||
          c == 0x200b || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
@@ -19,7 +19,8 @@ bool IsHidden(uint32_t c) {
          (c >= 0xfdd0 && c <= 0xfdef) || (c & 0xfffe) == 0xfffe || c >= 0xe0000;
 }
 
-// Calls `on_character(code point, its bytes)` or, for what is not UTF-8, `on_byte(byte)`.
+// Calls `on_character(code point, bytes)` for each UTF-8 character, and `on_byte(byte)` for each
+// invalid byte.
 template <typename OnCharacter, typename OnByte>
 void VisitCharacters(std::string_view text, OnCharacter on_character, OnByte on_byte) {
   const char* at = text.data();

@@ -1,5 +1,5 @@
-// Escapes text from a store as HTML, as a word for the shell, as a Python literal. The author of
-// the store is not trusted: a browser runs what it gets, and people paste lines into terminals.
+// Escapes strings from a store for HTML, for a shell, and for Python. The author of the store is
+// not trusted: browsers run scripts, and users paste lines into terminals.
 #pragma once
 
 #include <string>
@@ -7,20 +7,21 @@
 
 namespace zarrfs::ctl {
 
-/// `text` as text of HTML, also between double quotes. Control characters, those that change the
-/// direction of the text around them, and those that no document may have become visible: \x1b,
-/// \u202e. Bytes that are not UTF-8 become \xNN.
+/// Escapes `text` for HTML; the result may also be used between double quotes. Control characters,
+/// characters that change the text direction, and characters that HTML forbids become visible, like
+/// \x1b and \u202e. Bytes that are not UTF-8 become \xNN.
 [[nodiscard]] std::string EscapeHtml(std::string_view text);
 
-/// The first `most` bytes of `text`, whole characters of UTF-8, with "…" if there are more.
+/// The first `most` bytes of `text`, in whole UTF-8 characters, followed by "…" if characters are
+/// omitted.
 [[nodiscard]] std::string Shortened(std::string_view text, size_t most);
 
-/// One word of a line for a POSIX shell; where it has characters that are not printed, as bash and
-/// zsh take it: $'a\x1b'. A word never has more lines than one.
+/// Quotes `text` as one word for a POSIX shell. Words with unprintable characters have the form
+/// $'a\x1b' of bash and zsh. The result never has more than one line.
 [[nodiscard]] std::string ShellWord(std::string_view text);
 
-/// A string of Python between double quotes, of printable characters alone, and without single
-/// quotes. Bytes that are not UTF-8 are what os.fsdecode() makes of them.
+/// Quotes `text` as a Python string in double quotes. The result has only printable characters and
+/// no single quotes. Bytes that are not UTF-8 become those that os.fsdecode() returns.
 [[nodiscard]] std::string PythonText(std::string_view text);
 
 }  // namespace zarrfs::ctl

@@ -1,4 +1,4 @@
-// Elements of arrays as numbers.
+// ElementNumbers: converts elements of arrays to numbers.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,22 @@ namespace zarrfs::ctl {
 
 class ElementNumbers {
  public:
-  /// nullopt for types that are no numbers: text, structures, complex numbers, raw bytes. `type`
-  /// outlives it.
+  /// The conversion for a type; nullopt for types that are not numbers: strings, structs, complex
+  /// numbers, raw bytes. `type` must outlive the result.
   [[nodiscard]] static std::optional<ElementNumbers> Of(const DataType& type);
 
-  /// Of an element as the codecs decode it; NaN for what is no number: NaN, "not a time".
+  /// The number in a decoded element. NaN for NaN and "not a time".
   [[nodiscard]] double operator()(const std::byte* element) const {
     return load_ != nullptr ? load_(element) : LoadNarrow(element);
   }
 
-  /// Exact, also where both are the same as doubles.
+  /// Compares two elements exactly, even if they are equal as doubles.
   [[nodiscard]] bool IsLess(const std::byte* a, const std::byte* b) const;
 
-  /// Exact: "271.25", "-3", "true".
+  /// The exact number, printed: "271.25", "-3", "true".
   [[nodiscard]] std::string Text(const std::byte* element) const;
 
-  /// Whether the mean of two numbers is one that could be there.
+  /// True if elements are floats, so the mean of two elements can be an element.
   [[nodiscard]] bool is_float() const { return is_float_; }
   [[nodiscard]] size_t item_size() const { return type_->item_size; }
 
@@ -37,7 +37,7 @@ class ElementNumbers {
   [[nodiscard]] double LoadNarrow(const std::byte* element) const;
 
   const DataType* type_;
-  Load load_;  // null for numbers of less than a byte, and small floats
+  Load load_;  // null for numbers of less than a byte, and for small floats
   bool is_float_;
 };
 

@@ -11,7 +11,7 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr size_t kMaxChannels = 8;  // that are drawn
+constexpr size_t kMaxChannels = 8;  // the maximum number of channels that are drawn
 constexpr size_t kMaxLevels = 64;
 
 const Json& First(const Json& list) {
@@ -28,7 +28,7 @@ std::optional<double> Number(const Json& json) {
   return json.is_number() ? std::optional(json.get<double>()) : std::nullopt;
 }
 
-// "FF0000", perhaps with an alpha behind it.
+// Parses a colour such as "FF0000", or "FF0000FF" with an alpha value, which is ignored.
 std::optional<Colour> ParseColour(const Json& json) {
   const std::string text = TextOrEmpty(json);
   uint32_t number = 0;
@@ -66,7 +66,7 @@ PlaneHints OmeImage::HintsFor(const std::vector<uint64_t>& shape) const {
   PlaneHints hints;
   if (axes.size() != shape.size()) return hints;
   hints.axes = axes;
-  // The last two are those of the picture.
+  // The last two axes are the axes of the picture, so they cannot be the channel axis.
   if (!channel_axis || *channel_axis + 2 >= shape.size()) return hints;
   hints.channel_axis = channel_axis;
   for (const OmeChannel& channel : channels) {

@@ -1,5 +1,5 @@
-// What the attributes of a group say of an OME-Zarr image: which array is its smallest level, and
-// how its channels are coloured. (OME-Zarr 0.4 and 0.5, "multiscales" and "omero")
+// OmeImage: an OME-Zarr image that the attributes of a group describe: the array of its lowest
+// resolution, and the colours of its channels. See OME-Zarr 0.4 and 0.5, "multiscales" and "omero".
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,25 @@ struct OmeChannel {
   uint64_t number = 0;
   std::string label = {};
   std::optional<Colour> colour = {};
-  // What is black and what is brightest; nullopt: the least and the greatest number.
+  // The numbers that are drawn as black and as brightest. nullopt: the minimum and the maximum.
   std::optional<double> start = {};
   std::optional<double> end = {};
 };
 
 struct OmeImage {
-  std::vector<std::string> levels;  // keys of arrays, the largest first; never empty
-  std::vector<std::string> axes;    // names
+  // Keys of arrays, from the highest to the lowest resolution; never empty.
+  std::vector<std::string> levels;
+  std::vector<std::string> axes;  // the names of the axes
   std::optional<size_t> channel_axis;
-  std::vector<OmeChannel> channels;  // those to be drawn; empty without `omero`
-  bool is_label = false;             // its numbers are names of objects
+  std::vector<OmeChannel> channels;  // the channels to draw; empty without `omero`
+  bool is_label = false;             // the numbers identify objects
 
   [[nodiscard]] const std::string& coarsest() const { return levels.back(); }
-  /// For an array of so many axes.
+  /// Returns hints for ChoosePlane() for an array with this shape.
   [[nodiscard]] PlaneHints HintsFor(const std::vector<uint64_t>& shape) const;
 };
 
-/// nullopt if the attributes of the group at `path` are those of no image.
+/// The image that the attributes of the group at `path` describe; nullopt if they describe none.
 [[nodiscard]] std::optional<OmeImage> FindOmeImage(const Json& attributes, const std::string& path);
 
 }  // namespace zarrfs::ctl

@@ -14,9 +14,10 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr uint64_t kLargestCoordinate = uint64_t{1} << 20;  // decoded, in bytes
+constexpr uint64_t kLargestCoordinate = uint64_t{1} << 20;  // maximum size in decoded bytes
 
-// CF conventions, "Latitude Coordinate" and "Projections".
+// True if a coordinate increases to the north: CF conventions, "Latitude Coordinate" and
+// "Projections".
 bool SaysNorth(const Json& attributes) {
   constexpr std::array<std::string_view, 8> kWords = {
       "degrees_north", "degree_north", "degree_N", "degrees_N",
@@ -52,7 +53,7 @@ bool RowsGoNorth(const Hierarchy& hierarchy, const Node& array,
   const PlaneValues values =
       ReadPlane(coordinate, *(*node)->chunks, *plane, {.most_rows = 1}, is_over);
   const PlaneValues::Grid& grid = values.channels.front();
-  // (Comparisons with NaN are false.)
+  // Comparisons with NaN are false, so coordinates without numbers do not flip the picture.
   return grid.low.front() < grid.low.back() && grid.high.front() < grid.high.back();
 }
 

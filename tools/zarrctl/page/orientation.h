@@ -1,4 +1,4 @@
-// Which way up a picture is: rows of an array may begin in the south.
+// The orientation of a picture. The first row of an array may be its southern edge.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,9 @@
 
 namespace zarrfs::ctl {
 
-/// Whether the dimension of the rows (the last axis but one) has a coordinate that says north, an
-/// array of its name beside `array`, and that grows. Reads it if it is one chunk.
+/// True if the coordinate of the rows (the second-to-last axis) increases to the north. The
+/// coordinate is an array named after the dimension, in the same group as `array`. It is read only
+/// if it has a single chunk.
 [[nodiscard]] bool RowsGoNorth(const Hierarchy& hierarchy, const Node& array,
                                const std::function<bool()>& is_over);
 

@@ -3,8 +3,10 @@
 #include <fmt/chrono.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <future>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "tools/zarrctl/page/sections.h"
 #include "tools/zarrctl/page/style.h"
 #include "tools/zarrctl/progress.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
@@ -50,73 +53,91 @@ constexpr std::string_view kLegend =
 
 class Page {
  public:
-  Page(const TargetNode& target, const InfoOptions& options)
+  Page(const TargetNode& target, const InfoOptions& options, const PageLimits& limits)
       : target_(target),
         options_(options),
         places_{.store = target.source.text(),
                 .mount_options = options.mount_options,
                 .mount = MountPointFor(target.source.text()),
                 .is_folder = !target.source.needs_fetcher() && target.ZipFile().empty() &&
-                             target.source.Locate().layer == nullptr} {}
+                             target.source.Locate().layer == nullptr},
+        budget_(limits) {}
 
-  std::string Make() {
+  /// Examines the store. Another thread may call the other functions concurrently.
+  void Make() {
     {
       Progress progress("node");
       progress.Begin();
       const std::function<void()> on_node = [&] { progress.AddDone(); };
-      found_ = FindPageNodes(*target_.hierarchy, target_.node, budget_, on_node);
+      FindPageNodes(*target_.hierarchy, target_.node, budget_, on_node, found_, mutex_);
     }
-    const std::string sections = Sections();
-    return Header() + Tree() + sections + "</body>\n</html>\n";
+    MakeSections();
   }
 
-  [[nodiscard]] size_t nodes() const { return found_.nodes.size(); }
-  [[nodiscard]] uint64_t pictures() const { return pictures_; }
-  [[nodiscard]] uint64_t damaged() const { return damaged_; }
-  /// Whether something could not be read now.
-  [[nodiscard]] bool is_unreadable() const { return is_unreadable_; }
+  struct Html {
+    std::string text;
+    size_t nodes = 0;
+    uint64_t pictures = 0;
+    bool is_unreadable = false;  // something could not be read
+  };
+  /// The page with all results so far. `is_late`: the store has stopped answering.
+  [[nodiscard]] Html Get(bool is_late) {
+    const MutexLock lock(mutex_);
+    is_late_ = is_late;
+    return {Header() + Tree() + sections_ + "</body>\n</html>\n", found_.nodes.size(), pictures_,
+            is_unreadable_};
+  }
 
  private:
-  std::string Sections() {
+  // Prepares the page except for its sections; false if the budget leaves no room for sections.
+  [[nodiscard]] bool Begin() {
+    const MutexLock lock(mutex_);
+    has_section_.resize(found_.nodes.size());
+    // Reserves the tree's part of the budget before any section.
+    is_full_ = !budget_.TakeText(Tree().size() + found_.nodes.size() * kTagBytes);
+    for (const Error& error : found_.failures) Count(error);
+    return !is_full_;
+  }
+
+  void MakeSections() {
     Progress progress("node");
     progress.Begin(found_.nodes.size());
-    has_section_.resize(found_.nodes.size());
-    // The tree comes first.
-    is_full_ = !budget_.TakeText(Tree().size() + found_.nodes.size() * kTagBytes);
+    if (!Begin()) return;
     PageContext context{*target_.hierarchy, found_, places_, budget_, options_.has_pictures};
-    for (const Error& error : found_.failures) Count(error);
-    std::string html;
-    for (size_t i = 0; i < found_.nodes.size() && !is_full_ && !StopRequested(); ++i) {
+    for (size_t i = 0; i < found_.nodes.size() && !StopRequested(); ++i) {
       const auto node = budget_.is_over() ? Fail(ErrorCode::kWouldBlock, "")
                                           : target_.hierarchy->Get(found_.nodes[i].path, kAnyAge);
-      const Section section = MakeSection(context, i, node ? node->get() : nullptr);
-      for (const Error& error : section.failures) Count(error);
+      Section section = MakeSection(context, i, node ? node->get() : nullptr);
       const uint64_t text = section.html.size() - section.picture_bytes;
       if (!budget_.TakeText(text)) {
+        const MutexLock lock(mutex_);
         is_full_ = true;
         break;
       }
       if (section.has_picture && !budget_.TakePicture(section.picture_bytes)) {
         context.has_pictures = false;
-        context.why_no_pictures = "not looked at: the page is full";
-        html += MakeSection(context, i, node ? node->get() : nullptr).html;
-      } else {
-        html += section.html;
-        pictures_ += section.has_picture ? 1 : 0;
+        context.why_no_pictures = "not examined: the page is full";
+        section = MakeSection(context, i, node ? node->get() : nullptr);
       }
-      has_section_[i] = true;
+      Add(i, section);
       progress.AddDone();
     }
-    return html;
   }
 
-  // What cannot be read now makes the answer incomplete; damage is part of the answer.
-  void Count(const Error& error) {
-    ++damaged_;
+  void Add(size_t number, const Section& section) {
+    const MutexLock lock(mutex_);
+    for (const Error& error : section.failures) Count(error);
+    sections_ += section.html;
+    pictures_ += section.has_picture ? 1 : 0;
+    has_section_[number] = true;
+  }
+
+  // Unreadable data make the result incomplete. Damage is part of the result.
+  void Count(const Error& error) REQUIRES(mutex_) {
     if (!IsDamage(error)) is_unreadable_ = true;
   }
 
-  [[nodiscard]] std::string Header() const {
+  [[nodiscard]] std::string Header() const REQUIRES(mutex_) {
     std::string name(NameOf(target_.source.text()));
     if (name.empty()) name = target_.source.text();
     name = Shortened(name, kLongestPageName);
@@ -135,7 +156,7 @@ class Page {
            LinesHtml(LinesToMount(places_)) + "</details>\n" + kLegend.data();
   }
 
-  [[nodiscard]] std::string Tree() const {
+  [[nodiscard]] std::string Tree() const REQUIRES(mutex_) {
     std::string html = "<nav>\n<ul>\n";
     size_t depth = 0;
     for (size_t i = 0; i < found_.nodes.size(); ++i) {
@@ -149,16 +170,21 @@ class Page {
     for (; depth > 0; --depth) html += "</li>\n</ul>";
     html += "</li>\n</ul>\n";
     if (!found_.why_not_all.empty()) {
-      html += fmt::format("<p class=\"warn\">the rest was not looked at: {}</p>\n",
+      html += fmt::format("<p class=\"warn\">the rest was not examined: {}</p>\n",
                           EscapeHtml(found_.why_not_all));
     }
+    if (is_late_) {
+      html +=
+          "<p class=\"warn\">nodes without a link were not examined: the store stopped "
+          "answering</p>\n";
+    }
     if (is_full_) {
-      html += "<p class=\"warn\">nodes without a link were not looked at: the page is full</p>\n";
+      html += "<p class=\"warn\">nodes without a link were not examined: the page is full</p>\n";
     }
     return html + "</nav>\n";
   }
 
-  [[nodiscard]] std::string TreeLine(size_t number) const {
+  [[nodiscard]] std::string TreeLine(size_t number) const REQUIRES(mutex_) {
     const PageNode& node = found_.nodes[number];
     std::string name = "/";
     if (number == 0 && !node.path.empty()) name = node.path;
@@ -173,18 +199,20 @@ class Page {
                        EscapeHtml(Shortened(node.label, kLongestTreeLabel)));
   }
 
-  static constexpr size_t kTagBytes = 32;  // of a link
+  static constexpr size_t kTagBytes = 32;  // the size of the HTML of a link to a section
 
   const TargetNode& target_;
   const InfoOptions& options_;
   const CopyPlaces places_;
   PageBudget budget_;
-  PageNodes found_;
-  std::vector<bool> has_section_;
-  bool is_full_ = false;
-  uint64_t pictures_ = 0;
-  uint64_t damaged_ = 0;
-  bool is_unreadable_ = false;
+  Mutex mutex_;
+  PageNodes found_;  // only Make() changes it, under mutex_, so Make() reads it without a lock
+  std::string sections_ GUARDED_BY(mutex_);
+  std::vector<bool> has_section_ GUARDED_BY(mutex_);
+  bool is_full_ GUARDED_BY(mutex_) = false;
+  bool is_late_ GUARDED_BY(mutex_) = false;
+  uint64_t pictures_ GUARDED_BY(mutex_) = 0;
+  bool is_unreadable_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace
@@ -201,23 +229,44 @@ Result<std::string> MakeRoomForPage(InfoOptions& options) {
   return folder;
 }
 
-int WritePage(const TargetNode& target, const InfoOptions& options) {
+namespace {
+
+// Writes the page. Returns the exit code.
+int WriteHtml(const Page::Html& html, OutputFile& file, const InfoOptions& options) {
+  auto written = file.Append(html.text);
+  if (written) written = file.CommitAs(options.html);
+  if (!written) return Complain(written.error().message, kExitSystem);
+  Print("written: {} ({}, {}, {})\n", Visible(options.html), CountText(html.nodes, "node"),
+        CountText(html.pictures, "picture"), SizeText(html.text.size()));
+  return kExitOk;
+}
+
+}  // namespace
+
+int WritePage(const TargetNode& target, const InfoOptions& options, const PageLimits& limits) {
   const StopOnInterrupt on_interrupt;
-  // (Before the work: perhaps nothing can be written there.)
+  // Creates the file before the page is made, so an unwritable folder fails at once.
   auto file = OutputFile::Create(fs::path(options.html).parent_path().string());
   if (!file) return Complain(file.error().message + "; use another --html", kExitSystem);
-  Page page(target, options);
-  const std::string html = page.Make();
+  Page page(target, options, limits);
+  auto made = std::async(std::launch::async, [&page] { page.Make(); });
+  if (made.wait_for(limits.time + limits.last_answer) == std::future_status::timeout) {
+    if (Progress::IsSeen()) std::fputs("\n", stderr);
+    const int code = WriteHtml(page.Get(/*is_late=*/true), *file, options);
+    if (code == kExitOk) {
+      Complain("the store stopped answering: the page has what was read before", kExitSystem);
+    }
+    // Ends the process, because a call to the store that has not returned cannot be cancelled.
+    std::_Exit(FinishOutput(kExitSystem));
+  }
+  made.get();
   if (StopRequested()) return kExitCtrlC;
-  auto written = file->Append(html);
-  if (written) written = file->CommitAs(options.html);
-  if (!written) return Complain(written.error().message, kExitSystem);
-  Print("written: {} ({}, {}, {})\n", Visible(options.html), CountText(page.nodes(), "node"),
-        CountText(page.pictures(), "picture"), SizeText(html.size()));
-  if (page.is_unreadable()) {
+  const Page::Html html = page.Get(/*is_late=*/false);
+  const int code = WriteHtml(html, *file, options);
+  if (code == kExitOk && html.is_unreadable) {
     return Complain("not everything could be read; the reasons are on the page", kExitSystem);
   }
-  return kExitOk;
+  return code;
 }
 
 }  // namespace zarrfs::ctl

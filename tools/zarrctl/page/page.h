@@ -1,13 +1,16 @@
-// `zarrctl info --html`: a page for browsers. It has no script, loads nothing, and all text from
-// the store is escaped; in addition, a content security policy in it restricts browsers.
+// `zarrctl info --html`: a page for browsers. The page has no script, loads nothing, and escapes
+// all strings from the store. In addition, its content security policy restricts browsers.
 #pragma once
 
 #include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/page/budget.h"
 #include "tools/zarrctl/target.h"
 
 namespace zarrfs::ctl {
 
-/// Writes `options.html`, under another name until it is complete. Returns the exit code.
-int WritePage(const TargetNode& target, const InfoOptions& options);
+/// Writes the file `options.html`, under another name until it is complete. Returns the exit code.
+/// If a call to the store has not returned by the end of `limits`, writes the results so far and
+/// ends the program.
+int WritePage(const TargetNode& target, const InfoOptions& options, const PageLimits& limits = {});
 
 }  // namespace zarrfs::ctl

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kLongestWalk{20};
 constexpr size_t kMaxKeptFailures = 100;
-constexpr size_t kLongestDimension = 60;  // of a dimension, in the tree
+constexpr size_t kLongestDimension = 60;  // in characters, for names and types in the tree
 constexpr size_t kDeepestNode = 100;
 
 std::string LabelOf(const ArrayMetadata& metadata) {
@@ -31,39 +31,52 @@ std::string LabelOf(const ArrayMetadata& metadata) {
 
 class Finder {
  public:
-  Finder(const Hierarchy& hierarchy, const PageBudget& budget, const std::function<void()>& on_node)
+  Finder(const Hierarchy& hierarchy, const PageBudget& budget, const std::function<void()>& on_node,
+         PageNodes& found, Mutex& mutex)
       : hierarchy_(hierarchy),
         budget_(budget),
         is_over_(budget.EndOf(kLongestWalk)),
-        on_node_(on_node) {}
+        on_node_(on_node),
+        found_(found),
+        mutex_(mutex) {}
 
-  PageNodes Find(const NodePtr& top) {
-    Visit(*top, 0, Siblings(top->path));
-    return std::move(found_);
-  }
+  void Find(const NodePtr& top) { Visit(*top, 0, Siblings(top->path)); }
 
  private:
-  // Of the node that is looked at first.
+  // The names of the first node and its siblings.
   [[nodiscard]] Names Siblings(const std::string& path) const {
     if (path.empty()) return {};
     const auto group = hierarchy_.Get(std::string(FolderOf(path)), kAnyAge);
-    const auto names = group ? hierarchy_.Children(**group, kAnyAge) : Fail(group);
-    return names ? names->value : Names();
+    Names siblings;
+    if (!group) return siblings;
+    (void)hierarchy_.VisitChildren(
+        **group, kAnyAge, [&](const Names& names) { siblings = names; },
+        [](const std::string& /*name*/, const Result<NodePtr>& /*child*/) { return false; });
+    return siblings;
   }
 
-  // False, with the reason, once there is no room for more.
+  // The reason why no further node is added; "" if one may be added.
+  [[nodiscard]] std::string WhyNoMore(size_t depth) const {
+    if (found_.nodes.size() >= budget_.limits().nodes) {
+      return fmt::format("the tree has {} nodes", budget_.limits().nodes);
+    }
+    if (is_over_()) return "finding them took too long";
+    if (depth > kDeepestNode) return "some are too deep in the tree";
+    return StopRequested() ? "interrupted" : "";
+  }
+
   bool GoesOn(size_t depth) {
     if (!found_.why_not_all.empty()) return false;
-    if (found_.nodes.size() >= budget_.limits().nodes) {
-      found_.why_not_all = fmt::format("the tree has {} nodes", budget_.limits().nodes);
-    } else if (is_over_()) {
-      found_.why_not_all = "finding them took too long";
-    } else if (depth > kDeepestNode) {
-      found_.why_not_all = "some lie too deep";
-    } else if (StopRequested()) {
-      found_.why_not_all = "interrupted";
-    }
-    return found_.why_not_all.empty();
+    std::string why = WhyNoMore(depth);
+    if (why.empty()) return true;
+    const MutexLock lock(mutex_);
+    found_.why_not_all = std::move(why);
+    return false;
+  }
+
+  void Add(PageNode node) {
+    const MutexLock lock(mutex_);
+    found_.nodes.push_back(std::move(node));
   }
 
   void Visit(const Node& node, size_t depth, const Names& siblings) {
@@ -75,32 +88,42 @@ class Finder {
     for (size_t v = 0; v < AllViews().size(); ++v) {
       made.files.push_back(FileOfNode(hierarchy_, node, v, siblings));
     }
-    found_.nodes.push_back(std::move(made));
-    if (const GroupMetadata* group = node.group()) AddImage(*group, node.path);
-    const auto children = hierarchy_.Children(node, kAnyAge);
-    if (!children) {
-      found_.nodes.back().problem = "not listed: " + children.error().message;
-      return Count(children.error());
+    const size_t number = found_.nodes.size();
+    Add(std::move(made));
+    if (const GroupMetadata* group = node.group()) {
+      AddImage(*group, node.path);
+      VisitChildren(node, number, depth + 1);
     }
-    for (const std::string& name : children->value) {
-      if (!GoesOn(depth + 1)) return;
-      const std::string path = JoinKey(node.path, name);
-      const auto child = hierarchy_.Get(path, kAnyAge);
-      if (child) {
-        Visit(**child, depth + 1, children->value);
-        continue;
-      }
-      found_.nodes.push_back({.path = path,
-                              .depth = depth + 1,
-                              .problem = "cannot be read: " + child.error().message,
-                              .files = {}});
-      Count(child.error());
-    }
+  }
+
+  // `number`: the index of the group among the found nodes.
+  void VisitChildren(const Node& group, size_t number, size_t depth) {
+    Names siblings;
+    const auto visited = hierarchy_.VisitChildren(
+        group, kAnyAge, [&](const Names& names) { siblings = names; },
+        [&](const std::string& name, const Result<NodePtr>& child) {
+          if (!GoesOn(depth)) return false;
+          if (child) {
+            Visit(**child, depth, siblings);
+            return true;
+          }
+          Add({.path = JoinKey(group.path, name),
+               .depth = depth,
+               .problem = "cannot be read: " + child.error().message,
+               .files = {}});
+          Count(child.error());
+          return true;
+        });
+    if (visited) return;
+    Count(visited.error());
+    const MutexLock lock(mutex_);
+    found_.nodes[number].problem = "not listed: " + visited.error().message;
   }
 
   void AddImage(const GroupMetadata& group, const std::string& path) {
     auto image = FindOmeImage(group.attributes, path);
     if (!image) return;
+    const MutexLock lock(mutex_);
     for (const std::string& level : image->levels) {
       if (level != image->coarsest()) found_.other_levels[level] = image->coarsest();
     }
@@ -109,6 +132,7 @@ class Finder {
   }
 
   void Count(const Error& error) {
+    const MutexLock lock(mutex_);
     if (found_.failures.size() < kMaxKeptFailures) found_.failures.push_back(error);
   }
 
@@ -116,14 +140,15 @@ class Finder {
   const PageBudget& budget_;
   const std::function<bool()> is_over_;
   const std::function<void()>& on_node_;
-  PageNodes found_;
+  PageNodes& found_;
+  Mutex& mutex_;  // held during changes, which only this thread makes
 };
 
 }  // namespace
 
-PageNodes FindPageNodes(const Hierarchy& hierarchy, const NodePtr& top, const PageBudget& budget,
-                        const std::function<void()>& on_node) {
-  return Finder(hierarchy, budget, on_node).Find(top);
+void FindPageNodes(const Hierarchy& hierarchy, const NodePtr& top, const PageBudget& budget,
+                   const std::function<void()>& on_node, PageNodes& found, Mutex& mutex) {
+  Finder(hierarchy, budget, on_node, found, mutex).Find(top);
 }
 
 }  // namespace zarrfs::ctl

@@ -1,5 +1,5 @@
-// The groups and arrays that a page shows: found first, so that the tree is whole when time goes by
-// with pictures.
+// Finds the groups and arrays that a page shows. They are found before pictures are made, so the
+// tree is complete even if the pictures use up the time.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,34 @@
 
 #include "tools/zarrctl/page/budget.h"
 #include "tools/zarrctl/page/ome_image.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/hierarchy/hierarchy.h"
 
 namespace zarrfs::ctl {
 
 struct PageNode {
   std::string path;
-  size_t depth = 0;                // below the first one
-  bool is_array = false;           // or a group
-  std::string label = {};          // "float32 [96, 181] (time, lat)"; of a group ""
-  std::string problem = {};        // why it cannot be used or read
-  std::vector<std::string> files;  // that views make of it, by view
+  size_t depth = 0;          // the number of levels below the first node
+  bool is_array = false;     // if false, the node is a group
+  std::string label = {};    // such as "float32 [96, 181] (time, lat)"; "" for a group
+  std::string problem = {};  // why the node cannot be used or read
+  // The names of the files that views make of the node, by view number.
+  std::vector<std::string> files;
 };
 
 struct PageNodes {
-  std::vector<PageNode> nodes;                      // each group before what lies in it
-  std::string why_not_all;                          // why there may be more; "" if these are all
-  std::map<std::string, OmeImage> images;           // by the key of the smallest level
-  std::map<std::string, std::string> other_levels;  // to the key of the smallest one
-  std::vector<Error> failures;                      // of what cannot be read now
+  std::vector<PageNode> nodes;             // each group comes before the nodes below it
+  std::string why_not_all;                 // why nodes may be missing; "" if `nodes` is complete
+  std::map<std::string, OmeImage> images;  // by the key of the array with the lowest resolution
+  // From the keys of other resolutions to that of the lowest one.
+  std::map<std::string, std::string> other_levels;
+  std::vector<Error> failures;  // errors of nodes that cannot be read
 };
 
-/// From `top` down. `on_node` is called with how many were found since.
-[[nodiscard]] PageNodes FindPageNodes(const Hierarchy& hierarchy, const NodePtr& top,
-                                      const PageBudget& budget,
-                                      const std::function<void()>& on_node);
+/// Adds the nodes from `top` down to `found`, which is changed only with `mutex` held. So another
+/// thread can show the nodes found so far if the store stops answering. `on_node` is called for
+/// each node.
+void FindPageNodes(const Hierarchy& hierarchy, const NodePtr& top, const PageBudget& budget,
+                   const std::function<void()>& on_node, PageNodes& found, Mutex& mutex);
 
 }  // namespace zarrfs::ctl

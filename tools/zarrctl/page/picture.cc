@@ -19,11 +19,12 @@ namespace {
 constexpr uint32_t kCurveHeight = 96;
 constexpr Colour kWhite = {255, 255, 255};
 
-constexpr size_t kManyNumbers = 100;  // fewer have no outliers
-constexpr size_t kFewNumbers = 50;    // one in as many is an outlier, at either end
-constexpr double kNarrow = 0.6;       // the others have less than this share of the range
+constexpr size_t kManyNumbers = 100;  // pictures with fewer numbers have no outliers
+constexpr size_t kFewNumbers = 50;    // at each end, one number in N may be an outlier
+// Outliers are cut if the other numbers span less than this part of the range.
+constexpr double kNarrow = 0.6;
 
-// Entries of palettes before those for numbers.
+// The entries with fixed colours at the start of each palette. The colours for numbers follow.
 constexpr uint8_t kEmptyEntry = 0;
 constexpr uint8_t kDamagedEntry = 1;
 constexpr uint8_t kCurveEntry = 2;
@@ -32,19 +33,20 @@ NumberPalette PaletteOfPictures() {
   return NumberPalette({kTransparent, kDamagedColour, Viridis(0.45)});
 }
 
-// From 0 to 1. (Halves: the difference of two numbers may be more than a number can be.)
+// The position of a value in its range, from 0 to 1. Computes with halves, because the difference
+// of two doubles may overflow.
 double Share(double value, double least, double greatest) {
   const double span = greatest / 2 - least / 2;
   return span > 0 ? std::clamp((value / 2 - least / 2) / span, 0.0, 1.0) : 0.5;
 }
 
-// The numbers that the darkest and the brightest colour stand for.
+// The numbers that get the darkest and the brightest colour.
 struct ColourRange {
   double least = 0;
   double greatest = 0;
 };
 
-// All numbers; but if a few of them are far from the others, the range of these.
+// The range of all numbers, without a few outliers far from the others.
 ColourRange RangeOfColours(const PlaneValues::Grid& grid) {
   std::vector<double> sorted;
   for (const double value : grid.values) {
@@ -74,7 +76,7 @@ Pixels DrawPlane(const PlaneValues& values, const ColourRange& range) {
   return pixels;
 }
 
-// Bars from the least to the greatest number of each column, which reach their neighbours.
+// Draws a bar for each column, from the minimum to the maximum. Neighbouring bars touch.
 Pixels DrawCurve(const PlaneValues& values) {
   const PlaneValues::Grid& grid = values.channels.front();
   const uint32_t scale = std::max<uint32_t>(1, 192 / values.width);
@@ -105,7 +107,7 @@ Pixels DrawCurve(const PlaneValues& values) {
   return pixels;
 }
 
-// The sum of the channels in their colours, each from black to its brightest.
+// Draws the sum of the channels, each in shades from black to its own colour.
 Pixels DrawChannels(const PlaneValues& values, const std::vector<OmeChannel>& channels) {
   Pixels pixels{.width = values.width, .height = values.height};
   pixels.bytes.reserve(3 * values.states.size());
@@ -132,7 +134,7 @@ Pixels DrawChannels(const PlaneValues& values, const std::vector<OmeChannel>& ch
   return pixels;
 }
 
-// The channels that a plane of an image has, with their colours.
+// The channels of an image that the plane shows, with their colours.
 std::vector<OmeChannel> ChannelsOf(const Plane& plane, const OmeImage* image) {
   if (plane.is_rgb) {
     return {{.number = 0, .colour = Colour{255, 0, 0}, .start = 0, .end = 255},
@@ -151,7 +153,7 @@ std::vector<OmeChannel> ChannelsOf(const Plane& plane, const OmeImage* image) {
   return channels;
 }
 
-// "red DAPI (0 to 1500)".
+// Describes channels in words: "red DAPI (0 to 1500)".
 std::string DescribeChannels(const std::vector<OmeChannel>& channels) {
   std::string text;
   for (const OmeChannel& channel : channels) {
@@ -186,7 +188,7 @@ void AddCounts(const PlaneValues& values, Picture& picture) {
                                             : CountText(values.not_stored, "chunk")));
   }
   if (values.not_looked_at > 0) {
-    picture.notes.push_back(fmt::format("{} of it not looked at: the time was over",
+    picture.notes.push_back(fmt::format("{} of it not examined: time ran out",
                                         CountText(values.not_looked_at, "chunk")));
   }
 }
@@ -199,7 +201,7 @@ Result<Picture> MakePicture(const ArrayMetadata& metadata, const ChunkSource& so
   const ArrayLayout& layout = source.layout();
   const auto numbers = ElementNumbers::Of(metadata.data_type);
   if (!numbers) {
-    return Fail(ErrorCode::kUnsupported, "its elements, {}, are no numbers",
+    return Fail(ErrorCode::kUnsupported, "the elements are {}, not numbers",
                 metadata.data_type.name);
   }
   if (!layout.inner_pipeline) return Fail(layout.inner_pipeline);
@@ -235,7 +237,7 @@ Result<Picture> MakePicture(const ArrayMetadata& metadata, const ChunkSource& so
                                      : DrawChannels(values, channels);
   if (is_turned && plane->row_axis == metadata.rank() - 2) {
     TurnOver(pixels);
-    picture.notes.push_back("north is above: the first row is the lowest");
+    picture.notes.push_back("drawn with north up: the first row is at the bottom");
   }
   picture.width = pixels.width;
   picture.height = pixels.height;

@@ -1,4 +1,4 @@
-// Picture: a plane of an array as a PNG file, with what is to be said of it.
+// Picture: a plane of an array as a PNG file, with facts and notes about it.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ struct Picture {
   uint32_t width = 0;
   uint32_t height = 0;
   bool is_curve = false;
-  bool has_scale = false;  // colours stand for numbers, from `darkest` to `brightest`
+  bool has_scale = false;  // colours represent numbers from `darkest` to `brightest`
   std::string darkest;
   std::string brightest;
-  std::string place;  // DescribePlane(); "" for a whole array
-  std::string least;  // exact; "" without numbers
+  std::string place;  // see DescribePlane(); "" if the picture shows the whole array
+  std::string least;  // the exact minimum, printed; "" if the picture has no numbers
   std::string greatest;
-  std::vector<std::string> notes;  // more to say, a sentence each
-  std::vector<Error> failures;     // of chunks
-  uint64_t failed = 0;             // of these, how many there are
+  std::vector<std::string> notes;  // further facts, one sentence each
+  std::vector<Error> failures;     // errors in reading chunks
+  uint64_t failed = 0;             // the number of failed chunks, including those not in `failures`
 };
 
-/// `image`: the OME-Zarr image that the array is a level of, or null. `is_turned`: the first row is
-/// the lowest one. Fails with the reason, as
-/// ChoosePlane() does, or kUnsupported for elements that are no numbers.
+/// Makes a picture. `image`: the OME-Zarr image of which the array is one resolution, or null.
+/// `is_turned`: the first row is drawn at the bottom. Fails like ChoosePlane(), and with
+/// kUnsupported for elements that are not numbers.
 [[nodiscard]] Result<Picture> MakePicture(const ArrayMetadata& metadata, const ChunkSource& source,
                                           const OmeImage* image, bool is_turned,
                                           const PageLimits& limits,

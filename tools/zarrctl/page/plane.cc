@@ -16,7 +16,8 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr uint64_t kMaxColours = 4;  // elements along an axis that is one of colours
+// The maximum length of an axis that can contain the colours of pixels.
+constexpr uint64_t kMaxColours = 4;
 
 std::string AxisName(const ArrayMetadata& metadata, const PlaneHints& hints, size_t axis) {
   if (metadata.dimension_names && (*metadata.dimension_names)[axis]) {
@@ -33,7 +34,7 @@ bool IsTime(std::string name) {
   return name.find("time") != std::string::npos || std::ranges::find(kExact, name) != kExact.end();
 }
 
-// Decoded, in bytes; nullopt if that is no number.
+// The decoded size of a chunk in bytes; nullopt if it overflows or varies.
 std::optional<uint64_t> ChunkBytes(const ArrayMetadata& metadata, const ArrayLayout& layout) {
   std::optional<uint64_t> bytes = metadata.data_type.item_size;
   for (const uint64_t length : layout.inner_chunk_shape) {
@@ -69,7 +70,7 @@ bool IsFixed(const Plane& plane, size_t axis) {
   return axis != plane.column_axis && axis != plane.row_axis && axis != plane.channel_axis;
 }
 
-// Elements of `count` chunks along an axis, around its middle or from its beginning.
+// The range of elements in `count` chunks along an axis, at its middle or at its start.
 Range RangeOf(uint64_t extent, uint64_t chunk, uint64_t chunks, uint64_t count, bool in_middle) {
   const uint64_t first = in_middle ? (chunks - count) / 2 : 0;
   return {first * chunk, std::min((first + count) * chunk, extent)};
@@ -94,7 +95,8 @@ Result<Plane> ChoosePlane(const ArrayMetadata& metadata, const ArrayLayout& layo
   }
   const auto bytes = ChunkBytes(metadata, layout);
   if (!bytes || *bytes > limits.decoded_bytes) {
-    return Fail(ErrorCode::kTooLarge, "a chunk has {} decoded; pictures are made of up to {}",
+    return Fail(ErrorCode::kTooLarge,
+                "a chunk has {} when decoded; pictures are made of at most {}",
                 bytes ? SizeText(*bytes) : "more bytes than can be counted",
                 SizeText(limits.decoded_bytes));
   }
@@ -106,7 +108,7 @@ Result<Plane> ChoosePlane(const ArrayMetadata& metadata, const ArrayLayout& layo
     most /= chunks.size();
   }
   if (most == 0) {
-    return Fail(ErrorCode::kTooLarge, "its channels have more than {} decoded",
+    return Fail(ErrorCode::kTooLarge, "its channels have more than {} when decoded",
                 SizeText(limits.decoded_bytes));
   }
   const size_t c = plane.column_axis;
@@ -118,7 +120,7 @@ Result<Plane> ChoosePlane(const ArrayMetadata& metadata, const ArrayLayout& layo
   uint64_t rows = counts[r];
   uint64_t columns = counts[c];
   if (rows > most / columns || rows * columns > most) {
-    // About as high as wide.
+    // Chooses chunks such that the plane is about as high as wide.
     const double shares = static_cast<double>(chunk[r]) / static_cast<double>(chunk[c]);
     const auto wanted =
         static_cast<uint64_t>(std::floor(std::sqrt(static_cast<double>(most) * shares)));

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "tools/zarrctl/memory.h"
 #include "tools/zarrctl/page/numbers.h"
 #include "zarrcore/base/at_once.h"
+#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/waiting.h"
 #include "zarrcore/content/chunk_reader.h"
 
@@ -19,12 +19,12 @@ namespace zarrfs::ctl {
 namespace {
 
 constexpr size_t kMaxChunkFailures = 5;
-constexpr int kMaxReads = 3;    // to read a chunk that is replaced again and again
-constexpr size_t kThreads = 8;  // that wait for a store
+constexpr int kMaxReads = 3;  // maximum attempts to read a chunk that is replaced while it is read
+constexpr size_t kThreads = 8;  // several, so they wait for a slow store concurrently
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-// Values that stand for none.
+// The values that represent missing data.
 std::vector<double> MaskedValues(const ArrayMetadata& metadata, const ElementNumbers& numbers) {
   std::vector<double> masked;
   for (const char* name : {"_FillValue", "missing_value"}) {
@@ -74,6 +74,7 @@ class PlaneReader {
     const std::vector<ChunkCoordinates> chunks = Chunks();
     AtOnce(chunks.size(), std::max<size_t>(kThreads, std::thread::hardware_concurrency()),
            [&](size_t number) { TakeChunk(chunks[number]); });
+    const MutexLock lock(mutex_);
     for (size_t i = 0; i < counts_.size(); ++i) {
       for (size_t at = 0; at < counts_[i].size(); ++at) {
         if (counts_[i][at] > 0) made_.channels[i].values[at] /= counts_[i][at];
@@ -84,15 +85,16 @@ class PlaneReader {
 
  private:
   using ElementsPtr = std::shared_ptr<const Bytes>;
-  // The part of a chunk that the plane has.
+  // The part of a chunk that is in the plane.
   struct Part {
     Range rows;
     Range columns;
-    uint64_t first = 0;  // element of the chunk, of the first channel there
+    // The position in the chunk of the first element of the part, in its first channel.
+    uint64_t first = 0;
     uint64_t row_stride = 0;
     uint64_t column_stride = 0;
     uint64_t channel_stride = 0;
-    std::vector<size_t> channels;  // of the plane, by number
+    std::vector<size_t> channels;  // indexes of plane_.channels
   };
 
   [[nodiscard]] const std::vector<uint64_t>& chunk_shape() const {
@@ -175,7 +177,7 @@ class PlaneReader {
     return part;
   }
 
-  // Null for a chunk that is not stored.
+  // The decoded elements of a chunk; null if it is not stored.
   Result<ElementsPtr> ElementsOf(InnerIndex chunk) {
     for (int attempt = 1;; ++attempt) {
       const auto found = source_.Locate(chunk, attempt == 1 ? kAnyAge : Age{0});
@@ -191,17 +193,17 @@ class PlaneReader {
   void TakeChunk(const ChunkCoordinates& chunk) {
     const Part part = PartOf(chunk);
     if (is_over_()) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ++made_.not_looked_at;
       return Mark(part, PlaneValues::State::kNotLookedAt);
     }
     const InnerIndex number{source_.layout().inner_grid.Linear({chunk.data(), plane_.at.size()})};
-    // (What is read is held no longer than this thread works.)
+    // The lambda frees the decoded chunk before WithinMemory() lets another thread work alone.
     const Result<void> taken = WithinMemory([&]() -> Result<void> {
       const GivenUpIf given_up(is_over_);
       const auto elements = ElementsOf(number);
       if (!elements) return Fail(elements);
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (*elements != nullptr) {
         ++made_.stored;
         Take(part, (*elements)->data(), numbers_.item_size());
@@ -214,7 +216,7 @@ class PlaneReader {
       return {};
     });
     if (taken) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (taken.error().code == ErrorCode::kWouldBlock && is_over_()) {
       ++made_.not_looked_at;
       return Mark(part, PlaneValues::State::kNotLookedAt);
@@ -223,7 +225,7 @@ class PlaneReader {
     Mark(part, PlaneValues::State::kDamaged);
   }
 
-  // Where an element is along a side of the grid.
+  // The cell of the grid that contains an element, along one side.
   static uint64_t Place(uint64_t element, Range range, uint32_t places) {
     return (element - range.begin) * places / range.size();
   }
@@ -232,7 +234,7 @@ class PlaneReader {
            Place(element, range, places) != Place(element - 1, range, places);
   }
 
-  void Mark(const Part& part, PlaneValues::State state) {
+  void Mark(const Part& part, PlaneValues::State state) REQUIRES(mutex_) {
     if (part.columns.size() == 0 || part.rows.size() == 0) return;
     const uint64_t last_row = Place(part.rows.end - 1, plane_.rows, made_.height);
     const uint64_t last_column = Place(part.columns.end - 1, plane_.columns, made_.width);
@@ -244,8 +246,9 @@ class PlaneReader {
     }
   }
 
-  // `item`: bytes from one element to the next; 0 if all are this one.
-  void Take(const Part& part, const std::byte* elements, size_t item) {
+  // Adds the elements of a part. `item`: the distance in bytes from one element to the next; 0 to
+  // use one element for all.
+  void Take(const Part& part, const std::byte* elements, size_t item) REQUIRES(mutex_) {
     for (const size_t channel : part.channels) {
       uint64_t first = part.first;
       if (plane_.channel_axis) {
@@ -259,8 +262,8 @@ class PlaneReader {
     }
   }
 
-  void TakeRow(size_t channel, uint64_t row, Range columns, const std::byte* element,
-               size_t stride) {
+  void TakeRow(size_t channel, uint64_t row, Range columns, const std::byte* element, size_t stride)
+      REQUIRES(mutex_) {
     PlaneValues::Grid& grid = made_.channels[channel];
     const uint64_t y = Place(row, plane_.rows, made_.height);
     const bool is_first_row = IsFirst(row, plane_.rows, made_.height);
@@ -280,7 +283,7 @@ class PlaneReader {
     }
   }
 
-  void TakeRange(PlaneValues::Grid& grid, double value, const std::byte* element) {
+  void TakeRange(PlaneValues::Grid& grid, double value, const std::byte* element) REQUIRES(mutex_) {
     const auto keep = [&](FillBytes& kept) {
       kept.assign(element, element + numbers_.item_size());
     };
@@ -306,13 +309,15 @@ class PlaneReader {
   const std::function<bool()>& is_over_;
   const ElementNumbers numbers_;
   const std::vector<double> masked_;
-  const bool is_exact_;  // doubles do not hold all numbers
+  // Doubles cannot represent all values of the type, so elements are compared exactly.
+  const bool is_exact_;
   ChunkReader reader_{0};
-  std::mutex mutex_;  // guards the rest
-  PlaneValues made_;
-  std::vector<std::vector<uint32_t>> counts_;  // of elements at each place, for means
-  double least_ = 0;
-  double greatest_ = 0;
+  Mutex mutex_;
+  PlaneValues made_ GUARDED_BY(mutex_);
+  std::vector<std::vector<uint32_t>> counts_
+      GUARDED_BY(mutex_);  // the number of elements in each cell, for means
+  double least_ GUARDED_BY(mutex_) = 0;
+  double greatest_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// PlaneValues: the numbers of a plane, brought onto a grid no larger than a picture.
+// PlaneValues: the numbers of a plane, reduced to a grid of the size of the picture.
 #pragma once
 
 #include <cstdint>
@@ -16,40 +16,42 @@ namespace zarrfs::ctl {
 
 struct PlaneValues {
   enum class State : uint8_t { kEmpty, kDamaged, kNotLookedAt };
-  /// Of one channel, row by row. NaN: no number.
+  /// The numbers of one channel, row by row. NaN if a cell has no number.
   struct Grid {
     std::vector<double> values;
-    // Of an array of one axis, the least and greatest of each column, instead of `values`.
+    // For an array with one axis, the minimum and the maximum of each column. `values` is then not
+    // used.
     std::vector<double> low;
     std::vector<double> high;
     bool has_range = false;
-    double least = 0;  // of all numbers looked at
+    double least = 0;  // the minimum of all numbers that were read
     double greatest = 0;
   };
 
   uint32_t width = 0;
   uint32_t height = 0;
   std::vector<Grid> channels;
-  std::vector<State> states;  // of each place: why it may have no number
-  // Elements: exact.
-  FillBytes least = {};  // none if there is no number
+  std::vector<State> states;  // for each cell, why it may have no number
+  // The exact minimum and maximum.
+  FillBytes least = {};  // empty if there are no numbers
   FillBytes greatest = {};
-  // Chunks of the plane:
+  // How many chunks the plane has, by state.
   uint64_t stored = 0;
   uint64_t not_stored = 0;
   uint64_t not_looked_at = 0;
-  std::vector<Error> failures;  // of those that cannot be read or decoded, a few
+  std::vector<Error> failures;  // errors of the first chunks that cannot be read or decoded
   uint64_t failed = 0;
 };
 
 struct PlaneRequest {
   uint32_t most_columns = 384;
   uint32_t most_rows = 384;
-  bool has_means = false;  // a place is the mean of its elements, else the first one
+  bool has_means = false;  // a cell has the mean of its elements; otherwise, the first of them
 };
 
-/// Reads each chunk of the plane once, on several threads. `plane`: of this array, as
-/// ChoosePlane() gives it; its elements are numbers. Leaves out the rest once `is_over`.
+/// Reads each chunk of the plane once, on several threads. `plane`: the result of ChoosePlane() for
+/// this array, whose elements must be numbers. Once `is_over` returns true, the remaining chunks
+/// are skipped.
 [[nodiscard]] PlaneValues ReadPlane(const ArrayMetadata& metadata, const ChunkSource& source,
                                     const Plane& plane, const PlaneRequest& request,
                                     const std::function<bool()>& is_over);

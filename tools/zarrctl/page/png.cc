@@ -33,7 +33,7 @@ std::string Deflate(std::string_view text) {
   const int status =
       compress2(reinterpret_cast<unsigned char*>(out.data()), &size,
                 reinterpret_cast<const unsigned char*>(text.data()), text.size(), kLevel);
-  if (status != Z_OK) throw std::bad_alloc();  // the only way that it can fail
+  if (status != Z_OK) throw std::bad_alloc();  // zlib fails only if memory runs out
   out.resize(size);
   return out;
 }
@@ -52,7 +52,7 @@ std::string EncodePng(const Pixels& pixels) {
     }
     alphas += static_cast<char>(colour.alpha);
   }
-  // Each row begins with its filter: none.
+  // Each row begins with its filter type, which is 0 (None).
   const size_t row = pixels.width * pixels.pixel_bytes();
   std::string rows;
   rows.reserve((row + 1) * pixels.height);

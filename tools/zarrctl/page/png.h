@@ -1,4 +1,4 @@
-// Pictures as PNG files (ISO/IEC 15948), compressed by zlib.
+// Encodes pictures as PNG files (ISO/IEC 15948), compressed by zlib.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,23 @@ struct Colour {
   uint8_t red = 0;
   uint8_t green = 0;
   uint8_t blue = 0;
-  uint8_t alpha = 255;  // of an entry of a palette
+  uint8_t alpha = 255;  // only for an entry of a palette
   bool operator==(const Colour&) const = default;
 };
 
-/// Rows from top to bottom, pixels from left to right.
+/// A picture: rows from top to bottom, pixels from left to right.
 struct Pixels {
   uint32_t width = 0;
   uint32_t height = 0;
-  std::vector<Colour> palette = {};  // up to 256; empty: pixels are three bytes, red, green, blue
-  std::vector<uint8_t> bytes = {};   // a byte or three a pixel
+  // Up to 256 entries; empty if each pixel has three bytes: red, green, blue.
+  std::vector<Colour> palette = {};
+  std::vector<uint8_t> bytes = {};  // one or three bytes per pixel
 
   [[nodiscard]] size_t pixel_bytes() const { return palette.empty() ? 3 : 1; }
 };
 
-/// The bytes of the file. Neither side may be 0, and `bytes` must have all pixels.
+/// The contents of the PNG file. Width and height must not be 0, and `bytes` must contain all
+/// pixels.
 [[nodiscard]] std::string EncodePng(const Pixels& pixels);
 
 }  // namespace zarrfs::ctl

@@ -21,19 +21,20 @@
 namespace zarrfs::ctl {
 namespace {
 
-// Of the time of a page, for one array.
+// The maximum time for parts of one section.
 constexpr std::chrono::seconds kForSizes{4};
 constexpr std::chrono::seconds kForPicture{10};
 constexpr std::chrono::seconds kForMap{4};
 
-constexpr size_t kMaxNamedFailures = 8;  // that a section names
+constexpr size_t kMaxNamedFailures = 8;  // the maximum number of failures that a section names
 constexpr size_t kLongestPath = 400;
 constexpr size_t kLongestReason = 600;
-constexpr uint32_t kShownSide = 256;  // small pictures are shown in whole multiples up to this
-constexpr uint32_t kLeastShown = 24;
-constexpr uint64_t kFoldedColumns = 32;  // of a map of all chunks
+// Small pictures are enlarged up to this width or height, in pixels.
+constexpr uint32_t kShownSide = 256;
+constexpr uint32_t kMinShown = 24;
+constexpr uint64_t kFoldedColumns = 32;  // the width of a map of all chunks, in cells
 
-// HTML of text from the store: it stays in its own direction, and in its place.
+// HTML for a string from the store, isolated from the text direction around it.
 std::string Bdi(std::string_view text) { return "<bdi>" + EscapeHtml(text) + "</bdi>"; }
 
 std::string PngAddress(const Pixels& pixels) {
@@ -41,12 +42,12 @@ std::string PngAddress(const Pixels& pixels) {
   return "data:image/png;base64," + EncodeBase64(std::as_bytes(std::span(png)));
 }
 
-// `alt` is escaped here. `scale`: how much larger than it is it is shown.
+// HTML for a picture. Escapes `alt`. `scale`: the factor by which the picture is enlarged.
 std::string ImageHtml(const std::string& address, uint32_t width, uint32_t height, uint32_t scale,
                       std::string_view alt) {
   return fmt::format("<img src=\"{}\" alt=\"{}\" style=\"width:{}px;aspect-ratio:{}/{}\">", address,
-                     EscapeHtml(alt), std::max(width * scale, kLeastShown),
-                     std::max(width * scale, kLeastShown), std::max(height * scale, kLeastShown));
+                     EscapeHtml(alt), std::max(width * scale, kMinShown),
+                     std::max(width * scale, kMinShown), std::max(height * scale, kMinShown));
 }
 
 std::string FactsHtml(const Facts& facts) {
@@ -58,7 +59,7 @@ std::string FactsHtml(const Facts& facts) {
   return html + "</table></div>\n";
 }
 
-// What an array is called by people.
+// HTML for the array's long name and units.
 std::string MeaningHtml(const Json& attributes) {
   std::string name = TextAttribute(attributes, "long_name");
   if (name.empty()) name = TextAttribute(attributes, "standard_name");
@@ -87,7 +88,7 @@ class SectionMaker {
     } else if (node_ != nullptr && node_->group() != nullptr) {
       AddGroup(*node_->group());
     } else if (of_.problem.empty()) {
-      Warn("not looked at: the time was over");
+      Warn("not examined: time ran out");
     }
     made_.html = html_ + "</section>\n";
     return std::move(made_);
@@ -101,7 +102,7 @@ class SectionMaker {
     html_ += fmt::format("<p class=\"note\">{}</p>\n", Bdi(Shortened(text, kLongestReason)));
   }
 
-  // Each once.
+  // Adds a failure, unless a failure with the same message was already added.
   void AddFailure(const Error& error) {
     const auto is_same = [&](const Error& known) { return known.message == error.message; };
     if (std::ranges::none_of(made_.failures, is_same)) made_.failures.push_back(error);
@@ -123,7 +124,7 @@ class SectionMaker {
       }
     }
     AddLeftOut();
-    // (Levels are mostly directly below.)
+    // The arrays of an image are usually directly below its group.
     const std::string below = of_.path.empty() ? "" : of_.path + "/";
     const auto image = context_.found.images.lower_bound(below);
     if (image != context_.found.images.end() && FolderOf(image->first) == of_.path) {
@@ -139,11 +140,11 @@ class SectionMaker {
     AddDetails("lines to copy", LinesHtml(LinesForGroup(context_.places, of_.path, paths)));
   }
 
-  // What the files of a group lack, or why there are none.
+  // Adds what the files of a group lack, or why a view makes no file.
   void AddLeftOut() {
     for (size_t v = 0; v < AllViews().size(); ++v) {
       if (AllViews()[v]->file_of() != FileOf::kGroups) continue;
-      if (context_.budget.is_over()) return Say("its files were not looked at");
+      if (context_.budget.is_over()) return Say("its files were not examined");
       const auto node = context_.hierarchy.Get(of_.path, kAnyAge);
       const auto file = node ? context_.hierarchy.Assemble(*node, v, kAnyAge) : Fail(node);
       if (!file) {
@@ -156,7 +157,7 @@ class SectionMaker {
     }
   }
 
-  // Of the file that a view makes of the node, below the view's folder.
+  // The path, below the view's folder, of the file that a view makes from the node.
   [[nodiscard]] std::optional<std::string> FilePath(size_t view) const {
     const std::string& name = of_.files[view];
     if (name.empty()) return std::nullopt;
@@ -190,7 +191,7 @@ class SectionMaker {
         fmt::format("<p class=\"note\">picture: {}</p>\n", Bdi(Shortened(why, kLongestReason)));
   }
 
-  // Returns how many chunks failed besides those in `failures`.
+  // Adds the picture. Returns the number of failed chunks that are not in `failures`.
   uint64_t AddPicture(const ArrayMetadata& metadata) {
     if (!context_.has_pictures) {
       if (!context_.why_no_pictures.empty()) AddNoPicture(context_.why_no_pictures);
@@ -202,7 +203,7 @@ class SectionMaker {
       return 0;
     }
     if (const std::string why = context_.budget.WhyNoPicture(); !why.empty()) {
-      AddNoPicture("not looked at: " + why);
+      AddNoPicture("not examined: " + why);
       return 0;
     }
     const auto found = context_.found.images.find(of_.path);
@@ -213,7 +214,7 @@ class SectionMaker {
         MakePicture(metadata, *node_->chunks, image, is_turned, context_.budget.limits(), is_over);
     if (!picture) {
       const bool is_large = picture.error().code == ErrorCode::kTooLarge;
-      AddNoPicture((is_large ? "not looked at: " : "none: ") + picture.error().message);
+      AddNoPicture((is_large ? "not examined: " : "none: ") + picture.error().message);
       return 0;
     }
     context_.budget.CountPicture();
@@ -230,7 +231,7 @@ class SectionMaker {
     const std::string range =
         picture.least.empty()
             ? "no numbers in the picture"
-            : fmt::format("least {}, greatest {} in the picture", picture.least, picture.greatest);
+            : fmt::format("minimum {}, maximum {} in the picture", picture.least, picture.greatest);
     html_ += "<figure>" +
              ImageHtml(address, picture.width, picture.height,
                        std::max<uint32_t>(1, kShownSide / std::max(picture.width, picture.height)),
@@ -250,7 +251,7 @@ class SectionMaker {
     html_ += "</figcaption></figure>\n";
   }
 
-  // Chunks along all axes but the last two, of the slice that a picture shows.
+  // The slice that the map shows, as chunk numbers along all axes except the last two.
   [[nodiscard]] std::vector<uint64_t> SliceOfMap() const {
     const ArrayLayout& layout = node_->chunks->layout();
     const size_t rank = layout.inner_grid.rank();
@@ -272,13 +273,14 @@ class SectionMaker {
     const ChunkSource& source = *node_->chunks;
     if (source.layout().inner_grid.size() <= 1) return;
     if (context_.budget.is_over()) {
-      html_ += "<p class=\"note\">chunks: not looked at: the time was over</p>\n";
+      html_ += "<p class=\"note\">chunks: not examined: time ran out</p>\n";
       return;
     }
     Progress progress("object", false);
     const std::vector<uint64_t>& counts = source.layout().inner_grid.counts();
     const size_t rank = counts.size();
-    // A slice of one chunk says nothing: often each step in time is one.
+    // A slice of a single chunk would show nothing. The map then shows all chunks, for example of
+    // all time steps.
     const bool is_whole = rank > 2 && counts[rank - 1] * counts[rank - 2] == 1;
     const auto map = MakeChunkMap(source, is_whole ? std::vector<uint64_t>() : SliceOfMap(),
                                   {.by = MapBy::kSize,
@@ -300,7 +302,7 @@ class SectionMaker {
       for (const uint64_t chunk : map->slice) slice += fmt::format("{}, ", chunk);
       caption += fmt::format("<span>of the slice {}*, *</span> ", slice);
     }
-    if (!map->is_complete) caption += "<span>the rest was not looked at</span> ";
+    if (!map->is_complete) caption += "<span>the rest was not examined</span> ";
     html_ += fmt::format(
         "<figure>{}<figcaption>{}</figcaption></figure>\n",
         ImageHtml(PngAddress(pixels), pixels.width, pixels.height, 1, "which chunks are stored"),
@@ -316,7 +318,7 @@ class SectionMaker {
     std::string rows;
     for (size_t v = 0; v < AllViews().size(); ++v) {
       const bool needs_look = node_->views[v].has_texts;
-      std::string text = "transcoded: texts, which were not looked at";
+      std::string text = "transcoded: strings, which were not examined";
       bool is_shown = true;
       if (!needs_look || !context_.budget.is_over()) {
         const ViewSummary summary = DescribeView(context_.hierarchy, *node_, v);
@@ -333,7 +335,7 @@ class SectionMaker {
     }
     html_ +=
         "<div class=\"wide\"><table class=\"views\">\n<tr><th>view</th><th class=\"for\">for</th>"
-        "<th>what it has</th></tr>\n" +
+        "<th>contents</th></tr>\n" +
         rows + "</table></div>\n";
     AddDetails("lines to copy",
                LinesHtml(LinesForArray(context_.places, of_.path, paths, is_raster)));

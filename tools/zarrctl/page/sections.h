@@ -1,4 +1,4 @@
-// The parts of a page: each is HTML of one node.
+// The sections of a page. Each section is the HTML of one node.
 #pragma once
 
 #include <optional>
@@ -12,30 +12,31 @@
 
 namespace zarrfs::ctl {
 
-/// What is common to all sections.
+/// Data that the sections of a page share.
 struct PageContext {
   const Hierarchy& hierarchy;
   const PageNodes& found;
   const CopyPlaces& places;
   PageBudget& budget;
   bool has_pictures = true;
-  std::string why_no_pictures = {};  // to be said where one would be, unless it is empty
+  std::string why_no_pictures = {};  // printed in place of each picture, unless it is ""
 };
 
 struct Section {
   std::string html;
   bool has_picture = false;
-  uint64_t picture_bytes = 0;        // that `html` has of it
-  std::vector<Error> failures = {};  // named in it
+  uint64_t picture_bytes = 0;        // the number of bytes of `html` that belong to the picture
+  std::vector<Error> failures = {};  // the failures that the section names
 };
 
-/// `number`: of the node in `found.nodes`. `node`: null if it cannot be read.
+/// Makes the section of a node. `number`: the node's index in `found.nodes`. `node`: null if it
+/// cannot be read.
 [[nodiscard]] Section MakeSection(const PageContext& context, size_t number, const Node* node);
 
-/// "n12": where the section of a node is on the page.
+/// The anchor of a node's section on the page: "n12".
 [[nodiscard]] std::string SectionId(size_t number);
 
-/// Lines to copy, as a table.
+/// HTML for a table of lines to copy.
 [[nodiscard]] std::string LinesHtml(const std::vector<CopyLine>& lines);
 
 }  // namespace zarrfs::ctl

@@ -1,4 +1,4 @@
-// How a page looks: on paper and screens of any width, dark or light.
+// The style sheet of a page: for paper and screens of any width, dark or light.
 #pragma once
 
 #include <string_view>

@@ -18,7 +18,8 @@ namespace {
 
 using Kind = ChunkEncoding::Kind;
 
-constexpr uint64_t kMaxFill = 64u << 20;  // bytes of fill values in all references of an array
+// Maximum number of bytes of fill values in all references of an array.
+constexpr uint64_t kMaxFill = 64u << 20;
 
 class ArrayReferences {
  public:
@@ -49,22 +50,22 @@ class ArrayReferences {
     return shown_.encoding.as_stored ? Sizes::kAny : Sizes::kChecked;
   }
 
-  // Ends it without an error of the store.
+  // Gives up the array, with a reason that is not an error of the store.
   tl::unexpected<Error> LeaveOut(std::string reason) {
     made_.left_out = std::move(reason);
     return Fail(ErrorCode::kUnsupported, "{}", made_.left_out);
   }
   ReferencesMade DecodesTooMuch() {
     (void)LeaveOut(max_decoded_ == 0
-                       ? "its chunks have to be decoded, or patched; --inline-decoded SIZE would "
-                         "put them into the references"
-                       : fmt::format("its chunks have to be decoded, or patched, and are more than "
-                                     "the {} of --inline-decoded",
+                       ? "its chunks must be decoded or patched; --inline-decoded SIZE puts them "
+                         "into the references"
+                       : fmt::format("its chunks must be decoded or patched, and exceed the {} of "
+                                     "--inline-decoded",
                                      SizeText(max_decoded_)));
     return made_;
   }
 
-  // Chunks in the order in which the store lists them.
+  // Adds chunks in the order in which the store lists them.
   Result<void> AddStored() {
     Result<void> status;
     const auto add_object = [&](OuterIndex outer) {
@@ -81,7 +82,7 @@ class ArrayReferences {
     return status ? visited : status;
   }
 
-  // Chunks in row-major order, also those that are not stored.
+  // Adds all chunks in row-major order, including those that are not stored.
   Result<void> AddGrid() {
     for (uint64_t i = 0; i < source_.layout().inner_grid.size(); ++i) {
       const InnerIndex chunk{i};
@@ -115,8 +116,8 @@ class ArrayReferences {
   }
   tl::unexpected<Error> TooMuchFill() {
     return LeaveOut(fmt::format(
-        "chunks that are not stored would be more than {} of fill values in the references; with "
-        "--fill keep there are none, if its readers mask no value",
+        "fill values of chunks that are not stored would exceed {} in the references; --fill keep "
+        "leaves them out, if the readers mask no value",
         SizeText(kMaxFill)));
   }
 
@@ -154,13 +155,14 @@ class ArrayReferences {
                                     .length = location.length - cut});
   }
 
-  // Whether a zstd chunk needs no patch.
+  // True if the stored zstd frame can be referenced without a patch.
   Result<bool> Passes(InnerIndex chunk, const ChunkLocation& location) {
     if (location.shard->object == nullptr) {
       const auto open = source_.Locate(chunk, kAnyAge, /*may_read=*/true, sizes());
       if (!open) return Fail(open);
       if (open->location) return Passes(chunk, *open->location);
-      return Fail(ErrorCode::kStale, "{}: removed meanwhile", source_.ObjectKey(location.outer));
+      return Fail(ErrorCode::kStale, "{}: removed while it was read",
+                  source_.ObjectKey(location.outer));
     }
     const ChunkEncoding& encoding = shown_.encoding;
     const auto serving = ServeZstd(location.length - encoding.cut_front - encoding.cut_back,
@@ -176,12 +178,12 @@ class ArrayReferences {
     return serving->kind == ZstdServing::Kind::kPass;
   }
 
-  // The bytes of the chunk file.
+  // Adds a reference that contains the bytes of the chunk file.
   Result<void> Inline(InnerIndex chunk) {
     const auto located = source_.Locate(chunk, kAnyAge, /*may_read=*/true, sizes());
     if (!located) return Fail(located);
     if (!located->location) {
-      return Fail(ErrorCode::kStale, "{}: removed meanwhile",
+      return Fail(ErrorCode::kStale, "{}: removed while it was read",
                   source_.ObjectKey(source_.OuterOf(chunk)));
     }
     const ChunkFile file{source_, shown_.encoding, 0, chunk, *located->location};
@@ -208,13 +210,13 @@ class ArrayReferences {
   const uint64_t max_decoded_;
   ReferenceWriter& writer_;
   ChunkReader reader_{0};
-  bool is_decoded_ = false;  // no chunk file is a range of a stored object
-  uint64_t decoded_ = 0;     // bytes
+  bool is_decoded_ = false;  // whether chunk files are not ranges of stored objects
+  uint64_t decoded_ = 0;     // the number of bytes in the references so far
   uint64_t fill_bytes_ = 0;
   std::optional<std::string> fill_;
-  std::optional<OuterIndex> url_of_;  // whose the next two are
+  std::optional<OuterIndex> url_of_;  // the object to which url_ and begin_ belong
   std::string url_;
-  Result<uint64_t> begin_;  // of the object in the file at that URL
+  Result<uint64_t> begin_;  // the offset of the object in the file at url_
   ReferencesMade made_;
 };
 
@@ -222,7 +224,7 @@ bool IsWebAddress(std::string_view url) {
   return url.starts_with("http://") || url.starts_with("https://");
 }
 
-// The path of a URL (RFC 3986, section 2).
+// Percent-encodes a key for the path of a URL (RFC 3986, section 2).
 std::string Escaped(std::string_view key) {
   constexpr std::string_view kAsTheyAre = "-._~/";
   std::string out;

@@ -1,4 +1,4 @@
-// References to the chunks of one array, as the files of a view.
+// Makes references to the chunks of one array, one for each chunk file that a view would show.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +12,35 @@
 
 namespace zarrfs::ctl {
 
-/// The addresses of the store's objects for readers: replaces the leading part of each key, the
-/// folder named on the command line.
+/// The addresses by which readers find the store's objects. An address replaces the beginning of a
+/// key, which is the folder named on the command line.
 class ObjectUrls {
  public:
-  /// `prefix`: URL of the folder with the key `base`. Web addresses have their keys escaped.
+  /// `prefix`: the URL of the folder with the key `base`. If it is a web address, keys are
+  /// percent-encoded.
   ObjectUrls(std::string prefix, std::string base);
-  /// `url`: of the file that holds all objects.
+  /// For a store whose objects are all in one file. `url`: the URL of that file.
   explicit ObjectUrls(std::string url) : prefix_(std::move(url)), is_one_file_(true) {}
-  /// Only for keys below `base`.
+  /// The URL of an object, whose key must be below `base`.
   [[nodiscard]] std::string Of(std::string_view key) const;
 
  private:
-  std::string prefix_;  // without a slash at its end
+  std::string prefix_;  // without a slash at the end
   std::string base_;
   bool is_escaped_ = false;
   bool is_one_file_ = false;
 };
 
 struct ReferencesMade {
-  std::string left_out;  // why the array must be dropped; "": it need not
-  uint64_t chunks = 0;   // references
-  uint64_t inlined = 0;  // of these, those with the bytes themselves
+  std::string left_out;  // why the array must be dropped; "" if it is kept
+  uint64_t chunks = 0;   // the number of references
+  uint64_t inlined = 0;  // the number of references that contain the bytes of the chunk
 };
 
-/// Passes all chunk files of an array of `store` in view number `view` to `writer`; its `chunks` is
-/// not null and the view shows it. Chunks that are not byte ranges of the store are passed as
-/// bytes, up to `max_decoded` of them in all. Fails if something of the array cannot be read, and
-/// with kInterrupted once StopRequested().
+/// Passes all chunk files of an array of `store` in view number `view` to `writer`. The array's
+/// `chunks` must not be null, and the view must show it. Chunks that are not byte ranges of the
+/// store are passed as bytes, up to `max_decoded` bytes in total. Fails if a part of the array
+/// cannot be read, and with kInterrupted once StopRequested().
 [[nodiscard]] Result<ReferencesMade> ReferToChunks(const Store& store, const Node& node,
                                                    size_t view, const ObjectUrls& urls,
                                                    uint64_t max_decoded, ReferenceWriter& writer);

@@ -30,7 +30,7 @@ class JsonReferences final : public ReferenceWriter {
     begin_ = out_.size();
     begin_comma_ = comma_;
     quoted_folder_ = JsonText(array.path.empty() ? "" : std::string(array.path) + "/");
-    quoted_folder_.pop_back();  // names of chunks need no escapes
+    quoted_folder_.pop_back();  // removes the closing quote; names of chunks need no escapes
     return {};
   }
 
@@ -75,11 +75,11 @@ class JsonReferences final : public ReferenceWriter {
   const std::string file_;
   const char* comma_ = "{\n\"version\": 1,\n\"refs\": {\n";
   const ReferencedArray* array_ = nullptr;
-  uint64_t begin_ = 0;  // of the array
+  uint64_t begin_ = 0;  // the offset in out_ where the array begins
   const char* begin_comma_ = nullptr;
-  std::string quoted_folder_;  // without the quote at its end
+  std::string quoted_folder_;  // without the closing quote
   ChunkCoordinates at_{};
-  std::string url_, quoted_url_;  // the last one
+  std::string url_, quoted_url_;  // the URL of the previous chunk
   std::string line_;
 };
 

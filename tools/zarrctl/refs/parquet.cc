@@ -1,4 +1,5 @@
-// Metadata are Thrift structures in the compact protocol: fields by number, numbers as varints.
+// Writes Parquet. Its metadata are Thrift structures in the compact protocol: numbered fields, with
+// numbers as varints.
 #include "tools/zarrctl/refs/parquet.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 constexpr std::string_view kMagic = "PAR1";
 constexpr int64_t kVersion = 1;
 
-// enums of parquet.thrift
+// Values of enums in parquet.thrift. The comment on each line is the name of the enum.
 constexpr int64_t kInt64 = 2, kByteArray = 6;    // Type
 constexpr int64_t kRequired = 0, kOptional = 1;  // FieldRepetitionType
 constexpr int64_t kUtf8Text = 0;                 // ConvertedType
@@ -55,7 +56,7 @@ class Thrift {
     Field(number, Type::kBinary);
     Binary(text);
   }
-  // Fewer than 15 elements.
+  // Writes the header of a list in its short form, for fewer than 15 elements.
   void List(int number, Type elements, size_t count) {
     Field(number, Type::kList);
     text_ += static_cast<char>(count << 4 | static_cast<size_t>(elements));
@@ -76,7 +77,7 @@ class Thrift {
 
  private:
   std::string text_;
-  std::vector<int> fields_ = {0};  // the last one of each structure that is open
+  std::vector<int> fields_ = {0};  // the last field number of each open structure
 };
 
 template <typename Number>
@@ -86,7 +87,7 @@ void AppendNumber(std::string& out, Number number) {
   }
 }
 
-// Which values there are: runs of equal ones, each a count and a value.
+// Encodes which values are present, as runs of equal flags. Each run has a count and a flag.
 std::string DefinitionLevels(const std::vector<std::optional<std::string>>& texts) {
   std::string levels;
   for (size_t from = 0; from < texts.size();) {
@@ -116,10 +117,10 @@ std::string PlainValues(const ParquetColumn& column) {
   return out;
 }
 
-struct Chunk {  // of a column, as it lies in the file
+struct Chunk {  // the part of the file with one column
   int64_t offset = 0;
-  int64_t size = 0;               // with the header of its page
-  int64_t uncompressed_size = 0;  // the same before compression
+  int64_t size = 0;               // including the page header
+  int64_t uncompressed_size = 0;  // including the page header, before compression
 };
 
 Result<Chunk> AppendColumn(const ParquetColumn& column, std::string& out) {
@@ -127,7 +128,7 @@ Result<Chunk> AppendColumn(const ParquetColumn& column, std::string& out) {
   if (!zstd) return Fail(zstd);
   const std::string values = PlainValues(column);
   if (values.size() > std::numeric_limits<int32_t>::max()) {
-    return Fail(ErrorCode::kTooLarge, "column {}: {} bytes, more than a page of Parquet can have",
+    return Fail(ErrorCode::kTooLarge, "column {}: {} bytes exceed the limit of a Parquet page",
                 column.name, values.size());
   }
   const auto compressed = (*zstd)->Encode(std::as_bytes(std::span(values)));
@@ -187,7 +188,7 @@ void WriteChunk(const ParquetColumn& column, const Chunk& chunk, Thrift& footer)
   footer.I64(6, chunk.uncompressed_size);
   footer.I64(7, chunk.size);
   footer.I64(9, chunk.offset);
-  // Readers make floats of numbers some of which may be missing.
+  // Readers convert integers to floats unless the statistics say that no value is missing.
   footer.Struct(12);
   const auto is_missing = [](const auto& text) { return !text.has_value(); };
   footer.I64(3, std::ranges::count_if(column.texts, is_missing));

@@ -1,7 +1,7 @@
-// The layout that fsspec's LazyReferenceMapper reads: DIR/.zmetadata has all documents (zarr-python
-// takes it for consolidated metadata, which it is), and the table DIR/ARRAY/refs.R.parq the chunks
-// from number R x 10,000 on, row-major, a row each, those that are not stored with nulls. A table
-// without any chunk has no file.
+// Writes the layout that fsspec's LazyReferenceMapper reads. DIR/.zmetadata contains all documents,
+// and zarr-python reads it as consolidated metadata. DIR/ARRAY/refs.R.parq is a table of the chunks
+// from number R x 10,000 on, in row-major order, one per row. Chunks that are not stored are nulls.
+// A table without stored chunks has no file.
 #include <fcntl.h>
 
 #include <array>
@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kRecordSize = 10'000;  // what kerchunk writes
-// Every place of the grid is looked at, whether or not there is a chunk.
+constexpr uint64_t kRecordSize = 10'000;  // the same as in kerchunk
+// Maximum number of chunks in the grid, because each chunk has a row, whether it is stored or not.
 constexpr uint64_t kMaxPlaces = uint64_t{1} << 32;
 constexpr std::string_view kMetadata = ".zmetadata";
 
@@ -31,7 +31,8 @@ class ParquetReferences final : public ReferenceWriter {
   explicit ParquetReferences(std::string folder) : folder_(std::move(folder)) {}
   ParquetReferences(const ParquetReferences&) = delete;
   ParquetReferences& operator=(const ParquetReferences&) = delete;
-  // The folder was empty, so the files of these names are of this run.
+  // Removes the files of an unfinished run. The folder was empty before, so this run has written
+  // all files in it.
   ~ParquetReferences() override {
     if (is_finished_) return;
     std::error_code ignored;
@@ -45,23 +46,24 @@ class ParquetReferences final : public ReferenceWriter {
   bool needs_order() const override { return true; }
 
   std::string WhyNot(const ReferencedArray& array) const override {
-    if (array.path.empty()) return "Parquet needs a group above the array; name that as STORE";
+    if (array.path.empty())
+      return "Parquet references need a group above the array; name the group as STORE";
     if (array.naming.nested() && array.grid.rank() > 1) {
-      return "in Parquet, readers find chunks of names with '.' only; add --separator .";
+      return "readers of Parquet references find only chunk names with '.'; add --separator .";
     }
     if (array.path.starts_with(".z") || array.path.find("/.z") != std::string_view::npos) {
-      return "in Parquet, readers take what begins with .z for metadata";
+      return "readers of Parquet references take names that begin with .z for metadata";
     }
     if (array.grid.size() > kMaxPlaces) {
       return fmt::format(
-          "{} chunks, more than the {} that Parquet is made for; use --out FILE.json",
+          "{} chunks exceed the limit of {} for Parquet references; use --out FILE.json",
           array.grid.size(), kMaxPlaces);
     }
     return "";
   }
 
   Result<void> AddDocument(std::string_view key, std::string_view text) override {
-    if (key == kMetadata) return {};  // has its own
+    if (key == kMetadata) return {};  // this class writes its own .zmetadata
     documents_ += fmt::format("{}\n{}: {}", documents_.empty() ? "" : ",", JsonText(key),
                               InsideJson(text, JsonEncoding::kAscii));
     return {};
@@ -84,7 +86,7 @@ class ParquetReferences final : public ReferenceWriter {
   Result<void> AddChunk(InnerIndex chunk, const Reference& reference) override {
     const uint64_t record = ToNumber(chunk) / kRecordSize;
     if (record != record_) {
-      if (const auto done = EndRecord(); !done) return done;
+      if (auto done = EndRecord(); !done) return done;
       record_ = record;
     }
     FillUpTo(ToNumber(chunk) % kRecordSize);
@@ -106,17 +108,16 @@ class ParquetReferences final : public ReferenceWriter {
   }
 
   Result<void> Finish() override {
-    const auto written =
-        WriteFile(folder_, fmt::format("{}/{}", folder_, kMetadata),
-                  fmt::format("{{\n\"zarr_consolidated_format\": 1,\n\"metadata\": "
-                              "{{{}\n}},\n\"record_size\": {}\n}}\n",
-                              documents_, kRecordSize));
+    auto written = WriteFile(folder_, fmt::format("{}/{}", folder_, kMetadata),
+                             fmt::format("{{\n\"zarr_consolidated_format\": 1,\n\"metadata\": "
+                                         "{{{}\n}},\n\"record_size\": {}\n}}\n",
+                                         documents_, kRecordSize));
     is_finished_ = written.has_value();
     return written;
   }
 
  private:
-  // "refs.12.parq", or one that was not finished.
+  // True for the names "refs.12.parq" and for unfinished files.
   static bool IsOwn(std::string_view name) {
     return (name.starts_with("refs.") && name.ends_with(".parq")) || IsPartialFile(name);
   }
@@ -126,7 +127,7 @@ class ParquetReferences final : public ReferenceWriter {
     column.texts.clear();
   }
 
-  // Chunks that are not stored, before row `row`.
+  // Adds nulls for the missing chunks before row `row`.
   void FillUpTo(uint64_t row) {
     auto& [path, offset, size, raw] = columns_;
     path.texts.resize(row);
@@ -137,7 +138,7 @@ class ParquetReferences final : public ReferenceWriter {
 
   Result<void> EndRecord() {
     if (columns_.front().size() == 0) return {};
-    // All rows, for readers that look at whole tables.
+    // Some readers expect a full-length table, so it is padded with nulls.
     FillUpTo(std::min(kRecordSize, places_ - record_ * kRecordSize));
     const auto table = MakeParquet({columns_.begin(), columns_.end()});
     if (!table) return Fail(table);
@@ -147,10 +148,10 @@ class ParquetReferences final : public ReferenceWriter {
 
   using Type = ParquetColumn::Type;
   const std::string folder_;
-  std::string documents_;  // members of a JSON object
+  std::string documents_;  // the members of a JSON object
   fs::path array_folder_;
-  size_t begin_ = 0;     // of the array, in documents_
-  uint64_t places_ = 0;  // in the grid
+  size_t begin_ = 0;     // the offset in documents_ where the array begins
+  uint64_t places_ = 0;  // the number of chunks in the grid
   uint64_t record_ = 0;
   std::array<ParquetColumn, 4> columns_ = {ParquetColumn{"path", Type::kText},
                                            {"offset", Type::kInteger},

@@ -1,13 +1,13 @@
-// The destination of references: files of kerchunk (https://fsspec.github.io/kerchunk/spec.html),
-// which fsspec's reference file system opens.
+// ReferenceWriter: writes references as kerchunk files
+// (https://fsspec.github.io/kerchunk/spec.html), which fsspec's reference file system opens.
 //
-// Calls come in this order:
+// Calls must come in this order:
 //
-//   for each group, before what lies below it:
+//   for each group, before the nodes below it:
 //     AddDocument…
 //   for each array:
 //     BeginArray, AddChunk…, AddDocument…, then EndArray,
-//     or DropArray if it cannot be expressed after all
+//     or DropArray if it turns out that references cannot express the array
 //   Finish
 #pragma once
 
@@ -23,17 +23,17 @@
 
 namespace zarrfs::ctl {
 
-/// The bytes of one key: a range of a file of the store, or given here.
+/// The value of one key: a range of a file of the store, or the given bytes.
 struct Reference {
   std::string_view url;
   uint64_t offset = 0;
   uint64_t length = 0;
-  const std::string* bytes = nullptr;  // instead of the rest, unless it is null
+  const std::string* bytes = nullptr;  // if not null, used instead of the other members
 };
 
-/// An array whose references follow. Outlives them.
+/// An array whose references follow. It must outlive them.
 struct ReferencedArray {
-  std::string_view path;  // from the group that is referred to on; "" is that itself
+  std::string_view path;  // relative to the group of the references; "" is the group itself
   const ChunkGrid& grid;
   const ChunkNaming& naming;
 };
@@ -41,29 +41,30 @@ struct ReferencedArray {
 class ReferenceWriter {
  public:
   virtual ~ReferenceWriter() = default;
-  /// Whether chunks must come in row-major order.
+  /// True if chunks must come in row-major order.
   [[nodiscard]] virtual bool needs_order() const = 0;
-  /// Why the array cannot be expressed; "" if it can.
+  /// The reason why references cannot express the array; "" if they can.
   [[nodiscard]] virtual std::string WhyNot(const ReferencedArray& array) const = 0;
 
-  /// A document of a node ("a/.zarray"), or of the whole (".zmetadata").
+  /// Adds a document of a node ("a/.zarray"), or of all nodes (".zmetadata").
   [[nodiscard]] virtual Result<void> AddDocument(std::string_view key, std::string_view text) = 0;
-  /// Any other file ("OME/METADATA.ome.xml"). False if such files cannot be expressed.
+  /// Adds another kind of file ("OME/METADATA.ome.xml"). False if references cannot express such
+  /// files.
   [[nodiscard]] virtual Result<bool> AddFile(std::string_view key, const Reference& reference) = 0;
   [[nodiscard]] virtual Result<void> BeginArray(const ReferencedArray& array) = 0;
   [[nodiscard]] virtual Result<void> AddChunk(InnerIndex chunk, const Reference& reference) = 0;
   [[nodiscard]] virtual Result<void> EndArray() = 0;
   /// Undoes everything since BeginArray().
   [[nodiscard]] virtual Result<void> DropArray() = 0;
-  /// Without it, the references cannot be opened.
+  /// Completes the references. They cannot be opened before.
   [[nodiscard]] virtual Result<void> Finish() = 0;
 };
 
-/// One JSON document, version 1. Memory does not grow with the number of references.
+/// Writes one JSON document, version 1. Memory use does not grow with the number of references.
 [[nodiscard]] Result<std::unique_ptr<ReferenceWriter>> OpenJsonReferences(const std::string& file);
 
-/// A folder of tables of 10,000 references each, which readers load on demand. `folder` exists and
-/// is empty. Documents are held until Finish().
+/// Writes a folder of tables of 10,000 references each, which readers load on demand. `folder` must
+/// exist and be empty. Documents are held in memory until Finish().
 [[nodiscard]] Result<std::unique_ptr<ReferenceWriter>> OpenParquetReferences(
     const std::string& folder);
 

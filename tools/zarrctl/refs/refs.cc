@@ -50,8 +50,8 @@ class References {
     Print("\n");
     if (unchecked_ == 0) return;
     Print(
-        "{} a checksum that references leave out: their readers cannot see damage, which zarrctl "
-        "verify does\n",
+        "{} a checksum that references leave out: readers of the references cannot detect damage; "
+        "zarrctl verify can\n",
         CountText(unchecked_, "array") + (unchecked_ == 1 ? " has" : " have"));
   }
   [[nodiscard]] bool is_whole() const { return left_out_ == 0; }
@@ -63,7 +63,7 @@ class References {
     std::vector<Document> documents;
   };
 
-  // From the node that is referred to on.
+  // The path relative to the top node of the references.
   [[nodiscard]] std::string Relative(const std::string& path) const {
     const std::string& top = target_.node->path;
     return path.substr(top.empty() || path.size() == top.size() ? top.size() : top.size() + 1);
@@ -75,7 +75,7 @@ class References {
     Complain(fmt::format("{}: left out: {}", Visible(target_.FileOf(node.path)), Visible(reason)));
   }
 
-  // Why nothing refers to the node; "" if something does.
+  // The reason why the references omit the node; "" if they include it.
   [[nodiscard]] std::string WhyHidden(const Node& node) const {
     const std::string path = Relative(node.path);
     if (!utf8::is_valid(path)) return "its name is not UTF-8";
@@ -104,7 +104,7 @@ class References {
     return AddFiles(*node);
   }
 
-  // Files of an OME group.
+  // Adds the files of an OME group.
   Result<void> AddFiles(const Node& group) {
     if (!AllViews()[view_]->shows_files()) return {};
     const auto files = target_.hierarchy->Files(group, kAnyAge);
@@ -127,7 +127,7 @@ class References {
       const auto added =
           writer_.AddFile(path, {.url = url, .offset = *begin, .length = (*file)->info.size()});
       if (!added) return Fail(added);
-      if (!*added) LeaveOut(**file, "in Parquet there are arrays only");
+      if (!*added) LeaveOut(**file, "Parquet references contain only arrays");
     }
     return {};
   }
@@ -158,7 +158,7 @@ class References {
     return writer_.EndArray();
   }
 
-  // (One that will be consolidated comes at the end.)
+  // Adds the documents of a node, except the consolidated document, which comes last.
   Result<void> AddDocuments(const Node& node) {
     const NodeView& shown = node.views[view_];
     const std::string path = Relative(node.path);
@@ -170,12 +170,12 @@ class References {
     if (++nodes_ <= kMaxConsolidated) {
       kept_.push_back({path, shown.documents});
     } else {
-      kept_.resize(1);  // the group itself
+      kept_.resize(1);  // keeps only the group itself
     }
     return {};
   }
 
-  // Of the nodes that are referred to, and no others.
+  // Consolidates the documents of the nodes in the references.
   Result<void> AddConsolidated() {
     const NodeView& shown = target_.node->views[view_];
     if (shown.consolidated.empty()) return {};
@@ -191,7 +191,7 @@ class References {
     return {};
   }
 
-  static constexpr size_t kMaxConsolidated = 4096;  // nodes, as in a mount
+  static constexpr size_t kMaxConsolidated = 4096;  // the maximum number of nodes, as in a mount
 
   const TargetNode& target_;
   const ObjectUrls urls_;
@@ -199,16 +199,16 @@ class References {
   const size_t view_;
   const uint64_t max_decoded_;
   Progress progress_{"reference"};
-  std::vector<Kept> kept_;  // what is to be consolidated
+  std::vector<Kept> kept_;  // the documents to consolidate
   size_t nodes_ = 0;
   uint64_t arrays_ = 0;
-  uint64_t unchecked_ = 0;  // of these, without the checksums that the store has
+  uint64_t unchecked_ = 0;  // the number of arrays whose stored checksums the references omit
   uint64_t left_out_ = 0;
   ReferencesMade counts_;
 };
 
-// The URL of the zip file; or the key of the folder that was named on the command line, and its
-// URL.
+// The URLs of stored objects. For a zip file, the URL of the file. For a folder, its URL and its
+// key.
 Result<ObjectUrls> UrlsOf(const TargetNode& target, const RefsOptions& options) {
   if (const std::string zip = target.ZipFile(); !zip.empty()) {
     const std::string url = target.source.needs_fetcher() ? zip : "file://" + zip;
@@ -231,9 +231,10 @@ Result<std::string> MakeRoomForRefs(RefsOptions& options) {
   std::error_code error;
   const bool is_parquet = IsParquet(options.out);
   if (is_parquet && options.view != "v2") {
-    return Fail(ErrorCode::kInvalidArgument,
-                "readers of Parquet references know Zarr v2 only; use --out FILE.json, or --view "
-                "v2");
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "readers of Parquet references support only Zarr v2; use --out FILE.json, or --view "
+        "v2");
   }
   options.out = fs::absolute(options.out, error).lexically_normal().string();
   if (!is_parquet) {
@@ -244,7 +245,7 @@ Result<std::string> MakeRoomForRefs(RefsOptions& options) {
   if (options.out.ends_with('/')) options.out.pop_back();
   RemoveAbandonedFiles(options.out);
   if (fs::create_directory(options.out, error); !error && !fs::is_empty(options.out, error)) {
-    return Fail(ErrorCode::kInvalidArgument, "{}: is not empty; remove it or use another --out",
+    return Fail(ErrorCode::kInvalidArgument, "{}: not empty; remove it or use another --out",
                 options.out);
   }
   if (error) return Fail(FromErrno(error.value()), "{}: {}", options.out, error.message());

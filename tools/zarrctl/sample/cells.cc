@@ -1,4 +1,4 @@
-// An image as microscopes make them: cells, whose nuclei are labelled.
+// Makes a sample image like those of microscopes: cells with labelled nuclei.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,12 +9,12 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr uint64_t kSide = 512;  // pixels
+constexpr uint64_t kSide = 512;  // in pixels
 constexpr uint64_t kResolutions = 3;
-constexpr double kMicrometers = 0.325;  // a pixel
+constexpr double kMicrometers = 0.325;  // per pixel
 constexpr uint64_t kCells = 60;
 
-// The same numbers everywhere: a linear congruential generator.
+// A linear congruential generator, which gives the same numbers on every platform.
 class Numbers {
  public:
   uint32_t Below(uint32_t limit) {
@@ -44,7 +44,7 @@ std::vector<Cell> Cells() {
   return cells;
 }
 
-// One resolution: channels after each other, and the labels.
+// One resolution: the channels one after the other, and the labels.
 struct Level {
   uint64_t side = kSide;
   std::array<std::vector<uint16_t>, 2> channels;
@@ -76,7 +76,7 @@ Level Finest() {
   return level;
 }
 
-// Half as many pixels along each side: means of the channels, every second label.
+// Halves the resolution: means of the channels, and every second label.
 Level Halved(const Level& finer) {
   Level level;
   level.side = finer.side / 2;

@@ -45,7 +45,7 @@ int Sample(const SampleOptions& options) {
   }
   table.Print();
   const std::string ocean = Visible((fs::path(options.folder) / kSampleStores[0].name).string());
-  Print("To mount one on a folder here that has its name: zarrfs {}\n", ocean);
+  Print("To mount one on a folder of the same name in this folder: zarrfs {}\n", ocean);
   return kExitOk;
 }
 

@@ -1,5 +1,5 @@
-// The stores of `zarrctl sample`, one for each kind of reader. Their values are formulas, so every
-// machine writes the same ones.
+// The stores of `zarrctl sample`, one for each kind of reader. Their values are computed by
+// formulas, so every machine writes the same stores.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@
 namespace zarrfs::ctl {
 
 struct SampleStore {
-  std::string_view name;  // of its folder
-  std::string_view what;  // for people
-  /// Writes it into a folder that exists and is empty.
+  std::string_view name;  // the name of the store's folder
+  std::string_view what;  // a description for users
+  /// Writes the store into a folder that exists and is empty.
   Result<void> (*write)(const std::string& folder);
 };
 

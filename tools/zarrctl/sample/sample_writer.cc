@@ -26,7 +26,7 @@ const Shape& ObjectShape(const SampleArray& array) {
   return array.shard.empty() ? array.chunk : array.shard;
 }
 
-// Of a chunk.
+// The codecs of a chunk.
 std::vector<CodecSpec> CodecsOf(const SampleArray& array) {
   return {{"bytes", Json{{"endian", "little"}}}, array.compressor};
 }
@@ -52,7 +52,7 @@ Json DocumentOf(const SampleArray& array) {
           {"dimension_names", array.dimensions}};
 }
 
-// The next position in a box; false after the last.
+// Moves `at` to the next position in a box. False after the last position.
 bool Advance(Shape& at, const Shape& box) {
   for (size_t d = box.size(); d-- > 0;) {
     if (++at[d] < box[d]) return true;
@@ -61,7 +61,7 @@ bool Advance(Shape& at, const Shape& box) {
   return false;
 }
 
-// The elements of the chunk that begins at `start`, filled up beyond the edge of the array.
+// The elements of the chunk at `start`, with fill values beyond the edge of the array.
 Bytes ChunkAt(const SampleArray& array, const Shape& start, const FillBytes& fill) {
   Bytes chunk;
   Shape at(array.chunk.size(), 0);
@@ -87,7 +87,8 @@ bool IsOnly(const FillBytes& fill, BytesView chunk) {
   return true;
 }
 
-// A shard, or a chunk where there are no shards; empty if it has only fill values.
+// The bytes of a shard, or of a chunk in an array without shards. Empty if all elements are the
+// fill value.
 Result<Bytes> MakeObject(const SampleArray& array, std::span<const uint64_t> object,
                          const FillBytes& fill, const Pipeline& encoder) {
   const auto slots = ChunkGrid::Make(ObjectShape(array), array.chunk);

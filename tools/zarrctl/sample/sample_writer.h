@@ -18,7 +18,7 @@
 
 namespace zarrfs::ctl {
 
-/// The elements in C order, little-endian.
+/// The bytes of elements in C order, little-endian.
 template <typename T>
 [[nodiscard]] Bytes ToBytes(const std::vector<T>& elements) {
   using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
@@ -34,25 +34,27 @@ template <typename T>
 }
 
 struct SampleArray {
-  std::string type;  // "int16"
+  std::string type;  // such as "int16"
   std::vector<uint64_t> shape;
-  std::vector<uint64_t> shard = {};  // in elements; empty: no shards
+  // The shape of a shard in elements; empty for an array without shards.
+  std::vector<uint64_t> shard = {};
   std::vector<uint64_t> chunk;
   std::vector<std::string> dimensions;
   Json fill = 0;
   Json attributes = Json::object();
   CodecSpec compressor = {"zstd", Json{{"level", 3}, {"checksum", false}}};
-  Bytes values;  // ToBytes() of all elements
+  Bytes values;  // the result of ToBytes() for all elements
 };
 
 class SampleWriter {
  public:
-  /// `folder`: of the store, absolute; it exists.
+  /// `folder`: the absolute path of the store's folder, which must exist.
   explicit SampleWriter(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Groups and arrays in any order; the group at "" last, which completes the store.
+  /// Adds a group. Groups and arrays may be added in any order, except that the group at "" must be
+  /// the last one, because it completes the store.
   [[nodiscard]] Result<void> AddGroup(const std::string& path, const Json& attributes);
-  /// Chunks that have nothing but fill values are not stored.
+  /// Adds an array. Chunks with only fill values are not stored.
   [[nodiscard]] Result<void> AddArray(const std::string& path, const SampleArray& array);
 
  private:
@@ -61,7 +63,7 @@ class SampleWriter {
                                           const ArrayMetadata& metadata) const;
 
   std::string folder_;
-  std::vector<std::pair<std::string, std::vector<Document>>> nodes_;  // below the root
+  std::vector<std::pair<std::string, std::vector<Document>>> nodes_;  // the nodes below the root
 };
 
 }  // namespace zarrfs::ctl

@@ -1,0 +1,157 @@
+#include "fs/ids/id_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "fs/ids/id_format.h"
+#include "fs/ids/id_journal.h"
+#include "zarrcore/os/read_write.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::string_view kMagic = "zarrfs inode numbers 1\n";
+constexpr auto kLockPeriod = std::chrono::milliseconds(50);
+constexpr size_t kPieceBytes = size_t{64} << 10;
+constexpr uint64_t kGenerations = uint64_t{1} << 31;
+
+struct Head {
+  std::array<char, 32> magic{};  // kMagic, padded with zeros
+  uint64_t is_last = 0;          // 1 if the journal has not changed since it was saved
+  IdJournal::Header journal;
+};
+
+Error OfSystem(std::string_view what) {
+  return {FromErrno(errno), fmt::format("{}: {}", what, ErrnoText(errno))};
+}
+
+// Copies the bytes from `begin` to `end`. Both files have a head of the same size.
+bool Copy(const Descriptor& from, const Descriptor& to, uint64_t begin, uint64_t end) {
+  std::array<std::byte, kPieceBytes> piece;
+  for (uint64_t at = begin; at < end;) {
+    const std::span part(piece.data(), std::min<uint64_t>(piece.size(), end - at));
+    if (!ReadAll(from, at, part) || !WriteAll(to, at, part)) return false;
+    at += part.size();
+  }
+  return true;
+}
+
+template <typename T>
+bool ReadValue(const Descriptor& file, T& value) {
+  return ReadAll(file, 0, std::as_writable_bytes(std::span(&value, 1)));
+}
+template <typename T>
+bool WriteValue(const Descriptor& file, const T& value) {
+  return WriteAll(file, 0, std::as_bytes(std::span(&value, 1)));
+}
+
+bool HasMagic(const Head& head) {
+  return std::string_view(head.magic.data(), kMagic.size()) == kMagic;
+}
+
+Head HeadWith(const IdJournal::Header& journal, bool is_last) {
+  Head head{.is_last = is_last ? uint64_t{1} : 0, .journal = journal};
+  kMagic.copy(head.magic.data(), head.magic.size());
+  return head;
+}
+
+// Whether the records of the file can belong to a journal of this program. IdJournal checks them.
+bool Fits(const Head& head) {
+  const IdJournal::Header& journal = head.journal;
+  return journal.format == IdFormat() && journal.lost == 0 &&
+         journal.used <= IdJournal::kMaxBytes && journal.next_low >= IdJournal::kFirstPosition &&
+         journal.next_low <= IdJournal::kHighStart && journal.next_high >= IdJournal::kHighStart &&
+         journal.next_high <= IdJournal::kPositions;
+}
+
+}  // namespace
+
+Result<Descriptor> IdFile::Open(const std::string& path, std::chrono::milliseconds patience) {
+  const auto refuse = [&](std::string_view why) {
+    return Fail(ErrorCode::kInvalidArgument, "ids={}: {}", path, why);
+  };
+  Descriptor file(
+      open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
+  if (!file) {
+    return refuse(errno == ELOOP ? "a symbolic link; name the file itself" : ErrnoText(errno));
+  }
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return refuse(ErrnoText(errno));
+  if (!S_ISREG(info.st_mode)) return refuse("not a regular file");
+  if (info.st_uid != geteuid()) return refuse("the file belongs to another user");
+  for (auto waited = std::chrono::milliseconds(0); flock(file.get(), LOCK_EX | LOCK_NB) != 0;
+       waited += kLockPeriod) {
+    if (errno != EWOULDBLOCK) return refuse(ErrnoText(errno));
+    if (waited >= patience) return refuse("another mount uses this file; each mount needs its own");
+    std::this_thread::sleep_for(kLockPeriod);
+  }
+  if (fstat(file.get(), &info) != 0) return refuse(ErrnoText(errno));
+  Head head;
+  if (info.st_size != 0 && (!ReadValue(file, head) || !HasMagic(head))) {
+    return refuse("not a file with inode numbers of zarrfs; choose a file that does not exist");
+  }
+  return file;
+}
+
+Result<std::string> IdFile::Load(const Descriptor& file, const Descriptor& journal) {
+  Head head;
+  std::string text;
+  // The file is empty, because Open() refuses other short files.
+  if (!ReadValue(file, head)) return text;
+  if (!Fits(head)) {
+    text = "the file is full or has another version, so all inode numbers change";
+  } else {
+    head.journal.processes = 0;
+    if (head.is_last == 0) {
+      head.journal.generation = (head.journal.generation + 1) % kGenerations;
+      text =
+          "the last mount was killed: inode numbers stay the same, but handles of NFS clients are "
+          "stale";
+    }
+    if (!Copy(file, journal, kHeadBytes, kHeadBytes + head.journal.used) ||
+        !WriteValue(journal, head.journal)) {
+      if (ftruncate(journal.get(), 0) != 0) return tl::unexpected(OfSystem("ids"));
+      text = "the file is incomplete, so all inode numbers change";
+    } else if (ftruncate(journal.get(), static_cast<off_t>(kHeadBytes + head.journal.used)) != 0) {
+      return tl::unexpected(OfSystem("ids"));
+    }
+  }
+  // Marks the file as incomplete before the first id is assigned.
+  if (!WriteValue(file, HeadWith(head.journal, /*is_last=*/false)) || fdatasync(file.get()) != 0) {
+    return tl::unexpected(OfSystem("the file cannot be written"));
+  }
+  return text;
+}
+
+Result<void> IdFile::Save(bool last) {
+  IdJournal::Header journal;
+  if (!ReadValue(journal_, journal)) return Fail(ErrorCode::kIo, "cannot read the journal of ids");
+  // Reads the head again, because positions are allocated before their records are written.
+  const uint64_t used = journal.used;
+  if (!ReadValue(journal_, journal)) return Fail(ErrorCode::kIo, "cannot read the journal of ids");
+  journal.used = used;
+  if (used > IdJournal::kMaxBytes)
+    return Fail(ErrorCode::kDamaged, "the journal has {} bytes of ids, more than its limit", used);
+  if (used < saved_) saved_ = 0;
+  if (!Copy(journal_, file_, kHeadBytes + saved_, kHeadBytes + used)) {
+    return tl::unexpected(OfSystem("the file cannot be written"));
+  }
+  if (!WriteValue(file_, HeadWith(journal, last))) {
+    return tl::unexpected(OfSystem("the file cannot be written"));
+  }
+  saved_ = used;
+  return {};
+}
+
+}  // namespace zarrfs

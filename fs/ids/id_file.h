@@ -1,0 +1,55 @@
+// IdFile: keeps the ids of a mount in a file, so the next mount of the store gives files the same
+// inode numbers. Backups need this, and so do NFS clients, whose handles outlive a restart of the
+// server.
+//
+// While a mount is served, its ids are in the memory file of IdJournal. Save() copies them to the
+// file: the worker saves once a second, and the keeper once more when no more workers will be
+// started. So a full or slow disk delays no request, and truncating the file ends no process. A new
+// mount continues with the ids in the file. If the last save is missing, because the keeper was
+// killed, the ids of the last second are unknown and may be assigned to other files. Then all files
+// get another generation, by which the kernel refuses old handles.
+//
+// The file begins with a head of kHeadBytes, followed by the records of the journal.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "fs/ids/id_journal.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
+
+namespace zarrfs {
+
+class IdFile {
+ public:
+  static constexpr uint64_t kHeadBytes = IdJournal::kHeaderBytes;
+
+  /// Opens and locks the file, or creates it, readable only by its owner. Waits up to `patience`
+  /// for another mount that is about to end. Fails, and changes nothing, if another mount uses the
+  /// file, if it is not a regular file of this user, or if it is neither empty nor a file of ids.
+  [[nodiscard]] static Result<Descriptor> Open(const std::string& path,
+                                               std::chrono::milliseconds patience);
+
+  /// Copies the ids in the file to the empty memory file `journal`, if they fit this program, and
+  /// marks the ids in the file as incomplete. Returns a message for the user, or "" if nothing was
+  /// lost.
+  [[nodiscard]] static Result<std::string> Load(const Descriptor& file, const Descriptor& journal);
+
+  /// `journal` is the memory file that the workers use.
+  IdFile(Descriptor file, Descriptor journal)
+      : file_(std::move(file)), journal_(std::move(journal)) {}
+
+  /// Copies the new records of the journal to the file. `last`: the journal will not change again.
+  /// Not thread-safe.
+  [[nodiscard]] Result<void> Save(bool last = false);
+
+ private:
+  Descriptor file_;
+  Descriptor journal_;
+  uint64_t saved_ = 0;  // the number of bytes of records that this process has saved
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,121 @@
+// StartMessage: the state that a keeper passes to a program that it executes for its mount: to each
+// worker (fs/process/worker_start.h), to each fetcher (fs/process/fetcher_start.h), and to the
+// trial of a newer program (fs/process/upgrade.h). It is written to a memory file that the program
+// inherits, and contains the numbers of the other inherited descriptors.
+//
+// The file is a sequence of "name=value" records, each terminated by a NUL. The first record is
+// "zarrfs-start=FORMAT". The reader does not trust the file: each record except those of lists must
+// occur once, none may be missing, and none may be unknown.
+//
+// The format is the contract between a keeper and newer programs, because a keeper is never
+// replaced. A program either serves keepers of a format or refuses them by the number of the
+// format. The messages of a Channel between keeper and worker are part of the format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fs/options/options.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/net/secret_files.h"
+#include "zarrcore/os/descriptor.h"
+
+namespace zarrfs {
+
+struct StartMessage {
+  static constexpr uint64_t kFormat = 5;
+  static constexpr size_t kMaxBytes = size_t{8} << 20;
+  static constexpr uint64_t kNoDescriptor = UINT32_MAX;
+  static constexpr uint64_t kNoOwner = UINT32_MAX;
+
+  uint64_t format = kFormat;
+  std::string version = {};  // the keeper's version
+  uint64_t keeper = 0;       // the process id of the keeper
+
+  // --- MountOptions ------------------------------------------------------------------------------
+  std::string source = {};
+  std::string mountpoint = {};
+  std::string config_file = {};
+  // The current settings of the configuration file, in the syntax of -o.
+  std::vector<std::string> config = {};
+  // The settings of the configuration file when it was last read.
+  std::vector<std::string> config_read = {};
+  std::vector<std::string> settings = {};
+  uint64_t foreground = 0;
+  uint64_t debug = 0;
+  uint64_t sloppy = 0;
+  // The current values, which override the settings above.
+  std::string log_level = {};
+  uint64_t index_cache = 0;
+  uint64_t cache = 0;
+  uint64_t memory = 0;  // the option `memory`; 0 for its default
+
+  // --- For a worker ------------------------------------------------------------------------------
+  uint64_t takes_over = 0;  // 1 if an earlier worker has served the mount
+  uint64_t channel = kNoDescriptor;
+  uint64_t ids = kNoDescriptor;
+  uint64_t ids_file = kNoDescriptor;
+  // The root of the store, if the mount hides it; also set for a trial.
+  uint64_t root = kNoDescriptor;
+  // fetch_socket and fetch_memory are also set for a fetcher.
+  uint64_t fetch_socket = kNoDescriptor;
+  uint64_t fetch_memory = kNoDescriptor;
+  uint64_t log = kNoDescriptor;
+  uint64_t list = kNoDescriptor;  // also set for a trial
+
+  // --- For a fetcher -----------------------------------------------------------------------------
+  uint64_t begun = kNoDescriptor;  // a pipe for the version of the channel
+  // The secrets of headers= and query= (SetSecrets, SecretsOf); also set for a trial.
+  std::string headers = {};
+  std::string query = {};
+  std::string secrets_version = {};
+  uint64_t headers_owner = kNoOwner;
+  uint64_t query_owner = kNoOwner;
+
+  // --- For a trial -------------------------------------------------------------------------------
+  uint64_t journal = 0;     // the format of the journal: IdFormat()
+  std::string init = {};    // FUSE_INIT
+  std::string answer = {};  // the first worker's answer to FUSE_INIT; see AnswerTo()
+
+  bool operator==(const StartMessage&) const = default;
+};
+
+[[nodiscard]] std::string ToText(const StartMessage& state);
+
+/// Parses a start message. kUnsupported if it has another format; kDamaged if it is malformed or
+/// inconsistent.
+[[nodiscard]] Result<StartMessage> ParseStartMessage(std::string_view text);
+
+/// Reads the contents of the memory file `file`, and closes the file.
+[[nodiscard]] Result<std::string> ReadStartMessage(Descriptor file);
+
+/// Returns a start message with `options` and with the current settings of the configuration file,
+/// `config_in_force`.
+[[nodiscard]] StartMessage WithOptions(const MountOptions& options,
+                                       const std::vector<std::string>& config_in_force);
+
+/// Parses the options of a start message. kInvalidArgument for options that this program does not
+/// know.
+[[nodiscard]] Result<MountOptions> OptionsOf(const StartMessage& state);
+
+/// Converts between the secrets of headers= and query= and their members of a start message.
+void SetSecrets(const SecretTexts& secrets, StartMessage& state);
+[[nodiscard]] SecretTexts SecretsOf(const StartMessage& state);
+
+/// The numbers of the descriptors that the executed program inherits.
+[[nodiscard]] std::vector<int> DescriptorsOf(const StartMessage& state);
+
+/// Converts between a descriptor and its number in a start message. Inherited() marks the
+/// descriptor close-on-exec. An empty descriptor has the number kNoDescriptor.
+[[nodiscard]] uint64_t NumberFor(const Descriptor& descriptor);
+[[nodiscard]] Descriptor Inherited(uint64_t number);
+
+/// Check a start message for a worker, a trial or a fetcher: each descriptor that it needs must be
+/// open, of the right kind, and used once, and the process must be a child of the keeper.
+[[nodiscard]] Result<void> CheckWorkerStart(const StartMessage& state);
+[[nodiscard]] Result<void> CheckTrialStart(const StartMessage& state);
+[[nodiscard]] Result<void> CheckFetcherStart(const StartMessage& state);
+
+}  // namespace zarrfs

@@ -1,0 +1,204 @@
+"""What is asked of a store behind a network, by key: each thing once."""
+
+import collections
+import contextlib
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import zarr
+
+import bucket_server
+import faulty_server
+from mounts import ZARR2_PYTHON, mounted
+
+OLD = time.time() - 86400  # names of what changed so long ago live for a minute
+ARRAYS = 10
+
+LIST = ["ls", "{point}", "{point}/{view}"]
+LONG = ["sh", "-c", "ls {point} {point}/{view}; ls -l {point}/{view}"]
+FIND = ["find", "{point}/{view}"]
+USAGE = ["du", "{point}/{view}"]
+XARRAY = "import sys, xarray; print(*xarray.open_zarr(sys.argv[1], consolidated=sys.argv[2] == 'yes'))"
+
+
+def xarray(python, consolidated):
+    return [python, "-W", "ignore", "-c", XARRAY, "{point}/{view}", consolidated]
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    top = tmp_path_factory.mktemp("once")
+    top.chmod(0o755)
+    top.parent.chmod(0o755)
+    for name in ("plain", "consolidated"):
+        group = zarr.create_group(top / f"{name}.zarr")
+        for number in range(ARRAYS):
+            array = group.create_array(f"a{number}", shape=(8,), chunks=(2,), shards=(4,), dtype="i4", dimension_names=["x"])
+            array[:] = number
+        if name == "consolidated":
+            zarr.consolidate_metadata(top / f"{name}.zarr")
+    for path in top.rglob("*"):
+        os.utime(path, (OLD, OLD))
+    return top
+
+
+class Asked:
+    """The requests of a mount, by key; listings of a bucket end in "/"."""
+
+    def __init__(self, server, key_of):
+        self.server, self.key_of = server, key_of
+
+    def __call__(self):
+        return collections.Counter(self.key_of(seen) for seen in list(self.server.seen))
+
+
+def key_in_bucket(seen):
+    key, query = seen
+    return query["prefix"].removeprefix("store/").rstrip("/") + "/" if "list-type" in query and query["max-keys"] != "1" else key.removeprefix("store/")
+
+
+@contextlib.contextmanager
+def served(place, store, options=""):
+    """A mount of the store, and what it has asked."""
+    with contextlib.ExitStack() as stack:
+        if place == "bucket":
+            server = stack.enter_context(bucket_server.serving_folder(store))
+            source, more = "s3://bucket/store", f"endpoint={server.url},anonymous"
+        else:
+            server = stack.enter_context(faulty_server.serving(store.parent))
+            source, more = f"{server.url}/{store.name}", ""
+            if store.name == "plain.zarr":
+                keys = store.with_name("keys")
+                keys.write_text("".join(f"{path.relative_to(store)}\n" for path in store.rglob("*") if path.is_file()))
+                more = f"list={keys}"
+        point = stack.enter_context(mounted(source, ",".join(filter(None, (options, more))) or None))
+        yield point, Asked(server, key_in_bucket if place == "bucket" else lambda seen: seen[0].split("/", 2)[2]), server
+
+
+def run(command, point, view="v3"):
+    done = subprocess.run([word.format(point=point, view=view) for word in command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+TABLE = {
+    # what is run, in which view, and how many documents of arrays it may ask for if they are consolidated
+    "ls": (LIST, "v3", 0),
+    "ls -l after ls": (LONG, "v3", ARRAYS),
+    "find": (FIND, "v3", ARRAYS),
+    "du": (USAGE, "v3", ARRAYS),
+    "xarray, zarr-python 3": (xarray(sys.executable, "no"), "v3", ARRAYS),
+    "xarray, zarr-python 2, consolidated": (xarray(ZARR2_PYTHON, "yes"), "v2", ARRAYS),
+    "xarray, zarr-python 2": (xarray(ZARR2_PYTHON, "no"), "v2", ARRAYS),
+}
+
+
+@pytest.mark.parametrize("what", TABLE)
+@pytest.mark.parametrize("store", ["plain", "consolidated"])
+@pytest.mark.parametrize("place", ["web server", "bucket"])
+@pytest.mark.parametrize("options", ["", "ttl=120"])
+def test_each_thing_is_asked_once(stores, options, place, store, what):
+    command, view, arrays = TABLE[what]
+    with served(place, stores / f"{store}.zarr", options) as (point, asked, _):
+        run(command, point, view)
+        seen = asked()
+    assert seen["zarr.json"] == 1, seen
+    documents = [key for key in seen if key.startswith("a") and key.endswith("/zarr.json")]
+    assert len(documents) <= (ARRAYS if store == "plain" else arrays), documents
+    # The names of Zarr v2's documents may be those of nodes, in the view v3 alone.
+    absent = {key for key in seen if key.rsplit("/", 1)[-1].startswith(".z") or key.startswith(".z")}
+    assert absent <= {".zgroup/zarr.json", ".zattrs/zarr.json", ".zmetadata/zarr.json"}, absent
+    # Without ttl= it is asked again after half a second what is absent, what a folder holds, and whether an array is still there.
+    twice = {key: times for key, times in seen.items() if times > 1 and "/c/" not in key}
+    assert not twice or not options, twice
+
+
+def test_a_change_is_seen_in_time_however_often_the_answer_before_was_used(tmp_path):
+    store = tmp_path / "young.zarr"
+    tmp_path.chmod(0o755)
+    zarr.create_group(store).create_array("a", shape=(4,), chunks=(2,), dtype="i4")[:] = 1
+    with served("bucket", store, "view=v3,ttl=3") as (point, asked, _):
+        (store / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {"new": 1}}')
+        begin = time.monotonic()
+        while time.monotonic() - begin < 3.2:
+            os.listdir(point)
+            (point / "zarr.json").read_text()
+            time.sleep(0.1)
+        assert "new" in (point / "zarr.json").read_text()
+
+
+@pytest.fixture(scope="module")
+def chunks(tmp_path_factory):
+    """A store of unsharded chunks, of which a listing takes three pages."""
+    store = tmp_path_factory.mktemp("chunks") / "chunks.zarr"
+    store.parent.chmod(0o755)
+    store.parent.parent.chmod(0o755)
+    array = zarr.create_group(store).create_array("a", shape=(2_500,), chunks=(1,), dtype="u2", compressors=None)
+    array[:] = 1 + np.arange(2_500)
+    for path in store.rglob("*"):
+        os.utime(path, (OLD, OLD))
+    return store
+
+
+@pytest.mark.parametrize("command", [["ls", "-U"], ["ls", "-l"], ["du"], ["find", "-L"]])
+@pytest.mark.parametrize("options", ["", "ttl=120"])
+def test_names_times_and_sizes_of_unsharded_chunks_are_pages_of_a_listing(chunks, options, command):
+    with served("bucket", chunks, options) as (point, asked, _):
+        run([*command, "{point}/{view}/a/c"], point)
+        seen = asked()
+        listed, objects = seen["a/c/"], {key for key in seen if key.startswith("a/c/") and key != "a/c/"}
+        # A look-up of the folder reads a page. One chunk shows that versions in listings are those of objects.
+        assert listed <= 3 + 1 and len(objects) <= 1 and sum(seen.values()) < 20, seen
+        assert (point / "v3/a/c/77").read_bytes() == np.uint16(78).tobytes()
+        after = asked()
+        assert sum((after - seen).values()) <= 2, after - seen
+
+
+def test_a_chunk_that_was_listed_and_is_replaced_is_old_or_new(chunks, tmp_path):
+    tmp_path.chmod(0o755)
+    shutil.copytree(chunks, store := tmp_path / "copy.zarr")
+    for path in store.rglob("*"):
+        os.utime(path, (OLD, OLD))
+    with served("bucket", store, "view=v3,ttl=3") as (point, asked, _):
+        sizes = {name: (point / "a/c" / name).stat().st_size for name in os.listdir(point / "a/c")}
+        assert len(sizes) == 2_500 and set(sizes.values()) == {2}
+        for chunk in range(10):
+            (store / f"a/c/{chunk}").write_bytes(b"\7\7")
+        begin = time.monotonic()
+        while (late := time.monotonic() - begin > 3.2) or True:
+            for chunk in range(10):
+                try:
+                    read = (point / f"a/c/{chunk}").read_bytes()
+                except OSError as error:
+                    assert error.errno == errno.ESTALE and not late
+                else:
+                    assert read in ((np.uint16(1 + chunk).tobytes(), b"\7\7") if not late else (b"\7\7",))
+            if late:
+                break
+            time.sleep(0.1)
+
+
+def test_the_size_of_a_listed_zstd_chunk_takes_its_first_18_bytes(tmp_path):
+    """Of one whose frame states it, as those of zarr-python do."""
+    tmp_path.chmod(0o755)
+    array = zarr.create_group(store := tmp_path / "zstd.zarr").create_array(
+        "a", shape=(80_000,), chunks=(1_000,), dtype="i4", compressors=zarr.codecs.ZstdCodec())
+    array[:] = np.random.default_rng(1).integers(0, 1 << 20, array.shape)
+    for path in store.rglob("*"):
+        os.utime(path, (OLD, OLD))
+    with mounted(store, "view=v2") as point:
+        sizes = {path.name: path.stat().st_size for path in (point / "a").iterdir() if path.name.isdigit()}
+    with served("bucket", store, "view=v2,ttl=120") as (point, asked, server):
+        names = os.listdir(point / "a")
+        assert {name: (point / "a" / name).stat().st_size for name in names if name.isdigit()} == sizes
+        ranges = [
+            headers["Range"] for (key, _), headers in zip(server.seen, server.headers, strict=True)
+            if key.startswith("store/a/c/") and headers["Range"] != "bytes=0-0"]
+        assert ranges == ["bytes=0-17"] * len(sizes)
+        assert (point / "a/7").read_bytes() == (store / "a/c/7").read_bytes()

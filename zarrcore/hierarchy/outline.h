@@ -1,0 +1,70 @@
+// Outline: the properties of a node that a listing needs: its kind, the views that show it, and its
+// folder. An Outline takes some hundred bytes, a Node some ten thousand. Both are immutable
+// snapshots.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "zarrcore/base/digest.h"
+#include "zarrcore/base/mutex.h"
+#include "zarrcore/hierarchy/node.h"
+
+namespace zarrfs {
+
+struct Outline : NodeSource {
+  bool is_array = false;
+  bool is_group = false;       // if neither is true, the documents cannot be used
+  bool is_unreadable = false;  // see Node::unreadable()
+  bool is_provisional = false;
+  ViewSet hidden;      // the views that hide the node
+  uint64_t shape = 0;  // see ShapeOf()
+  MemoryBudget::Share memory;
+
+  mutable Freshness freshness;  // set only by the cache that owns the outline
+};
+using OutlinePtr = std::shared_ptr<const Outline>;
+
+/// A hash of the properties of a node that decide which names a mount shows, and of owners and
+/// permissions. It does not change if only the content of documents changes.
+[[nodiscard]] uint64_t ShapeOf(const Node& node);
+
+/// The outline of a node. It is valid as long as the node.
+[[nodiscard]] std::shared_ptr<Outline> OutlineOf(const Node& node);
+
+/// Approximate memory of an outline, in bytes.
+[[nodiscard]] size_t MemoryOf(const Outline& outline);
+
+/// A table that maps digests of documents (metadata/decisive.h) and their place in the hierarchy to
+/// the views that show such nodes, so listings need not parse the documents. Thread-safe.
+class KnownKinds {
+ public:
+  /// The cache key of an outline, computed from the document and the properties that its node
+  /// inherits. nullopt if the document must be parsed.
+  [[nodiscard]] static std::optional<Digest> KeyOf(std::string_view zarr_json,
+                                                   std::string_view path,
+                                                   const FromParent& from_parent);
+
+  /// Sets the kind and shape of an outline whose document has this key. False if the key is
+  /// unknown.
+  [[nodiscard]] bool Complete(const Digest& key, Outline& outline) const;
+  /// Records which views show `node`, for other documents with this key. Does nothing if a problem
+  /// of the node was reported.
+  void Add(const Digest& key, const Node& node);
+
+ private:
+  struct Kind {
+    bool is_array;
+    bool below_ome;
+    ViewSet hidden;
+    uint64_t names;  // see ShapeOf()
+  };
+  static constexpr size_t kMaxKinds = 4096;
+
+  mutable Mutex mutex_;
+  std::unordered_map<Digest, Kind, DigestHash> kinds_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,42 @@
+// All commits of an Icechunk repository as one store, in which each commit is a folder:
+//
+//   branch.main/…    the newest commit of a branch
+//   tag.v1.0/…       the commit of a tag
+//   snapshot/ID/…    any commit. The root does not list `snapshot`, and `snapshot` lists only the
+//                    commits to which branches and tags lead; all others can be opened.
+//
+// In the names of branches and tags, `%`, `/` and control characters are written as %XX. A commit
+// is read when it is used; the most recently used ones are cached (IcechunkCommitCache).
+//
+// Until StartWatching() is called, the names are those at the time of opening. Afterwards they are
+// followed: once the differences in the branches that somebody has used are known and announced,
+// all names lead to new commits at the same moment (Store::ChangesInSteps). A branch whose next
+// commit cannot be read keeps its previous commit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/icechunk/repository.h"
+#include "zarrcore/icechunk/virtual_chunks.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
+
+namespace zarrfs {
+
+/// The value of SourceAccess::at that selects all commits.
+inline constexpr std::string_view kAllOfIcechunk = "all";
+
+/// Opens all commits of the repository at the root of `container`. `period`: how often the pointers
+/// are checked if they cannot be watched. `virtual_chunks`: see OpenIcechunkStore(). Fails like
+/// ReadIcechunkRefs().
+[[nodiscard]] Result<std::shared_ptr<Store>> OpenAllOfIcechunk(
+    const std::shared_ptr<const Store>& container, Age period,
+    std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);
+
+/// The name of the folder of a branch or tag.
+[[nodiscard]] std::string IcechunkFolderName(const IcechunkAt& at);
+
+}  // namespace zarrfs

@@ -1,0 +1,93 @@
+// IcechunkCommitReader: reads the keys of a commit: documents in the snapshot, chunks that a
+// manifest names, and folders. See icechunk_store.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/icechunk/chunk_finder.h"
+#include "zarrcore/icechunk/head.h"
+#include "zarrcore/icechunk/icechunk_store.h"
+#include "zarrcore/icechunk/virtual_chunks.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+/// A key in a commit.
+struct IcechunkKey {
+  std::shared_ptr<const IcechunkHead> head;
+  std::string_view shown;   // the key in the store, for messages
+  std::string_view inside;  // the key in the commit
+  uint32_t step = 0;        // see ReadAnswer::step
+};
+
+/// Damage in a repository says nothing about its contents, so kDamaged and kNotFound become kIo.
+[[nodiscard]] Error IcechunkErrorOfCall(const Error& error);
+
+/// Reads keys of commits. Thread-safe.
+class IcechunkCommitReader {
+ public:
+  /// If `virtual_chunks` is null, no virtual chunk is read.
+  IcechunkCommitReader(std::shared_ptr<const Store> container,
+                       std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks)
+      : container_(std::move(container)),
+        virtual_chunks_(std::move(virtual_chunks)),
+        finder_(container_) {
+    if (virtual_chunks_ == nullptr) {
+      virtual_chunks_ = std::make_shared<IcechunkVirtualChunks>(std::vector<VirtualPrefix>(),
+                                                                LocalStoreOptions());
+    }
+  }
+
+  // These functions are like those of Store.
+  [[nodiscard]] Result<ObjectInfo> Stat(const IcechunkKey& key);
+  [[nodiscard]] Result<ReadAnswer> Read(const IcechunkKey& key, const ByteRange& range,
+                                        std::span<std::byte> out);
+  [[nodiscard]] Result<std::unique_ptr<FolderStream>> OpenFolder(const IcechunkKey& folder);
+
+  /// See IcechunkPlaceOf().
+  [[nodiscard]] Result<IcechunkPlace> PlaceOf(const IcechunkKey& key);
+
+  [[nodiscard]] IcechunkChunkFinder& finder() { return finder_; }
+  [[nodiscard]] const IcechunkVirtualChunks& virtual_chunks() const { return *virtual_chunks_; }
+
+ private:
+  using Chunk = IcechunkChunkFinder::Found;
+  struct Found {
+    enum class Kind { kFolder, kDocument, kChunk };
+    Kind kind = Kind::kFolder;
+    const IcechunkNode* node = nullptr;  // null if there are only nodes below the key
+    // For a folder of chunks: the coordinates in its path.
+    std::optional<std::vector<uint32_t>> coordinates = {};
+    std::optional<Chunk> chunk = {};
+  };
+
+  [[nodiscard]] Result<Found> Find(const IcechunkKey& key);
+  // `rest`: the part of the key below the array.
+  [[nodiscard]] Result<Found> FindBelow(const IcechunkNode& node, std::string_view rest);
+  // Whether the array has a folder `c`. An array with dimensions has one if a snapshot names a
+  // manifest of it, which is known without reading the manifest.
+  [[nodiscard]] Result<bool> HasChunks(const IcechunkNode& node);
+  // The info of a native chunk: that of its object or, in a slow store, one made from the
+  // reference, because reading it would need a request. A reference never changes, so a chunk keeps
+  // its version through commits that do not change it.
+  [[nodiscard]] ObjectInfo InfoOfNative(const IcechunkHead& head,
+                                        const IcechunkReference& reference,
+                                        const ObjectInfo* object) const;
+  [[nodiscard]] Result<ObjectInfo> InfoOfChunk(const IcechunkKey& key, const Chunk& chunk) const;
+  [[nodiscard]] Result<ReadAnswer> ReadChunk(const IcechunkKey& key, const Chunk& chunk,
+                                             const ByteRange& range,
+                                             std::span<std::byte> out) const;
+
+  const std::shared_ptr<const Store> container_;
+  std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks_;  // never null
+  IcechunkChunkFinder finder_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,39 @@
+// IcechunkVirtualChunk: a chunk stored in a file outside its repository, and the checks that this
+// file is still the one that the reference describes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/icechunk/manifest.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+struct IcechunkVirtualChunk {
+  std::string_view key;  // for messages
+  std::string location;  // not checked (virtual_prefix.h)
+  IcechunkReference reference;
+  bool is_whole = false;  // the whole file; offset and length are 0
+
+  /// The size in bytes, if the file has `file_size`.
+  [[nodiscard]] uint64_t size(uint64_t file_size) const {
+    return is_whole ? file_size : reference.length;
+  }
+};
+
+/// Describes the chunk in a message.
+[[nodiscard]] std::string WhatIs(const IcechunkVirtualChunk& chunk);
+
+/// Checks the file of `version`, whose ETag is `etag`, against the reference. kIo if the ETag
+/// differs, or the file was changed later or ends before the chunk does.
+[[nodiscard]] Result<void> CheckVirtualChunk(const IcechunkVirtualChunk& chunk,
+                                             const Version& version, std::string_view etag);
+
+/// The error for `chunk` if its file cannot be read. A missing file is kIo, because the chunk
+/// exists.
+[[nodiscard]] Error ErrorOfVirtualFile(const IcechunkVirtualChunk& chunk, const Error& error);
+
+}  // namespace zarrfs

@@ -1,0 +1,44 @@
+// Finds the folders that contain virtual chunks of a commit, which virtual= must name to read all
+// of them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/icechunk/chunk_finder.h"
+#include "zarrcore/icechunk/snapshot.h"
+#include "zarrcore/icechunk/virtual_prefix.h"
+
+namespace zarrfs {
+
+/// The maximum number of references that are read, and of folders that are found.
+inline constexpr size_t kMaxVirtualReferences = 1'000'000;
+inline constexpr size_t kMaxVirtualFolders = 64;
+
+struct VirtualFolders {
+  std::vector<VirtualPrefix> prefixes;  // in the order in which they were found
+  bool is_all = true;                   // false if a limit was reached, or a location was refused
+};
+
+/// Collects the folders of locations. Not thread-safe.
+class VirtualFolderSearch {
+ public:
+  void Add(std::string_view location);
+  /// What is not looked at may lie elsewhere.
+  void Miss() { found_.is_all = false; }
+  [[nodiscard]] VirtualFolders Finish() && { return std::move(found_); }
+
+ private:
+  VirtualFolders found_;
+  std::string latest_;
+};
+
+/// Reads the manifests of all arrays, one after the other. Fails like IcechunkChunkFinder::Find().
+[[nodiscard]] Result<VirtualFolders> FindVirtualFolders(IcechunkChunkFinder& finder,
+                                                        const IcechunkSnapshot& snapshot);
+
+}  // namespace zarrfs

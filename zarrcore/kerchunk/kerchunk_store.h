@@ -1,0 +1,36 @@
+// KerchunkStore: a kerchunk reference set (a JSON file, fsspec's format) as a Store. Each key of
+// the set is an object: bytes in the set itself, or a range of a file elsewhere, which is read
+// there. Such a file may be read only below the prefixes that the user names (virtual_prefix.h).
+//
+// An object in the set has the version, owner, mode and times of the JSON file. An object elsewhere
+// has those of its file, so it is another version when that file changes. If the file is missing,
+// or may not be read, the object exists and its reads fail.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/icechunk/virtual_chunks.h"
+#include "zarrcore/icechunk/virtual_folders.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
+
+namespace zarrfs {
+
+/// True if the name ends in .json and is not that of a Zarr document, so the file may be a
+/// reference set.
+[[nodiscard]] bool IsReferenceSetName(std::string_view name);
+
+/// Opens the set `key` of `container`. `virtual_chunks` may be null: then no file elsewhere is
+/// read. `max_age`: see StoreInFile. Fails like KerchunkReferenceSet::Read().
+[[nodiscard]] Result<std::shared_ptr<Store>> OpenKerchunkStore(
+    std::shared_ptr<const Store> container, std::string key,
+    std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr, Age max_age = Age{0});
+
+/// The folders that the references of a kerchunk store lead to, as FindVirtualFolders() has them;
+/// none for any other store.
+[[nodiscard]] Result<VirtualFolders> KerchunkVirtualFoldersOf(const Store& store);
+
+}  // namespace zarrfs

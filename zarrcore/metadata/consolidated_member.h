@@ -1,0 +1,30 @@
+// Consolidated metadata in the store: the member consolidated_metadata of a group's zarr.json, and
+// .zmetadata. With many nodes they are far larger than any other document, so they are scanned
+// instead of parsed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+/// Maximum size of a document with consolidated metadata. The metadata of 250,000 arrays fit.
+inline constexpr uint64_t kMaxConsolidatedBytes = 512u << 20;
+
+/// Empties the object consolidated_metadata in the zarr.json of a group, because the nodes' own
+/// documents take precedence. Leaves strings that are not plain JSON unchanged, so ParseJson()
+/// reports the error.
+void EraseConsolidated(std::string& text);
+
+/// The names in consolidated metadata, in their order: paths of nodes in a zarr.json, keys of
+/// documents in a .zmetadata. nullopt without consolidated metadata; kDamaged or kTooLarge, with
+/// `key`, if ParseJson() would refuse the document.
+[[nodiscard]] Result<std::optional<std::vector<std::string>>> ConsolidatedNames(
+    std::string_view text, std::string_view key);
+
+}  // namespace zarrfs

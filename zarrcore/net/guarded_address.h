@@ -1,0 +1,29 @@
+// Guarded addresses: those of services that trust everyone who can reach them. Virtual chunks must
+// not reach them by a host name, because the owner of a name can change its address at any time. So
+// the address is checked when a connection is made.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <string>
+#include <string_view>
+
+namespace zarrfs {
+
+/// True if `address` is loopback, unspecified, link-local or that of a cloud's metadata service,
+/// also if an IPv6 address contains it as IPv4, and if `address` is not an internet address.
+[[nodiscard]] bool IsGuarded(const sockaddr& address, socklen_t length);
+
+/// True if `address` may be connected to for a URL whose host is `host` ("host", "127.0.0.1",
+/// "[::1]"): if it is not guarded, or `host` is the same address, or `host` is "localhost" and
+/// `address` is loopback.
+[[nodiscard]] bool MayConnect(const sockaddr& address, socklen_t length, std::string_view host);
+
+/// The numeric form of the address, for messages.
+[[nodiscard]] std::string AddressText(const sockaddr& address, socklen_t length);
+
+/// The host of a URL, with brackets and without the port.
+[[nodiscard]] std::string_view HostIn(std::string_view url);
+
+}  // namespace zarrfs

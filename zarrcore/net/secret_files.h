@@ -1,0 +1,47 @@
+// The files of headers= and query=, which contain secrets that are sent with each request.
+//
+// Secrets are renewed during the lifetime of a mount, so a file that has changed is read again. But
+// a user who can replace the file by another file or a symbolic link could have any file that the
+// mounting user may read sent to the server. So a file is read again only if it still has its first
+// owner, and only root and this owner can change the files and folders on its path.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace zarrfs {
+
+struct RemoteOptions;
+
+struct SecretFile {
+  std::string text = {};
+  /// The user id of the file's owner. nullopt if the path led to a pipe or did not exist; the file
+  /// is then not read again.
+  std::optional<uint32_t> owner = {};
+};
+
+struct SecretTexts {
+  bool are_read = false;
+  SecretFile headers = {};
+  SecretFile query = {};
+  /// Identifies the files' contents (VersionOfSecrets). "" if neither file is read again.
+  std::string version = {};
+};
+
+/// Reads both files for the first time, at most 64 KiB of each. A file that cannot be read is "".
+[[nodiscard]] SecretTexts ReadSecretFiles(const RemoteOptions& options);
+
+/// Reads the files that have changed into `secrets`. Returns "" on success. If a file has changed
+/// but its old contents are kept, returns the reason. An empty file does not replace old contents,
+/// because it may be about to be written.
+[[nodiscard]] std::string RenewSecrets(const RemoteOptions& options, SecretTexts& secrets);
+
+/// A string of device, inode, size and times of both files, without reading them. Pipes and files
+/// that do not exist are omitted.
+[[nodiscard]] std::string VersionOfSecrets(const RemoteOptions& options);
+
+/// Overwrites the secrets in memory.
+void Erase(SecretTexts& secrets);
+
+}  // namespace zarrfs
