@@ -13,6 +13,7 @@
 #include "tests/unit/support/fake_store.h"
 #include "tests/unit/support/folder_names.h"
 #include "tests/unit/support/icechunk_writer.h"
+#include "tests/unit/support/read.h"
 
 namespace zarrfs::all_commits_test {
 namespace {
@@ -26,15 +27,6 @@ constexpr uint8_t kNextManifest = 6;
 constexpr uint8_t kNode = 7;
 
 std::string Id(uint8_t id) { return IcechunkIdText(IcechunkIdOf(id)); }
-
-std::string Read(const Store& store, std::string_view key) {
-  std::string out(1000, '\0');
-  const auto answer =
-      store.Read(key, ByteRange::At(0, out.size()), std::as_writable_bytes(std::span(out)));
-  if (!answer) return fmt::format("{}", ToString(answer.error().code));
-  out.resize(answer->length);
-  return out;
-}
 
 struct AllCommitsTest : testing::Test {
   std::shared_ptr<FakeStore> container = std::make_shared<FakeStore>();
@@ -115,7 +107,7 @@ TEST_F(AllCommitsTest, TheRootHasBranchesAndTagsAndEachCommitCanBeOpened) {
     for (const auto& key : {std::string("zarr.json"), std::string("branch.other/zarr.json"),
                             "snapshot/" + Id(9) + "/zarr.json", std::string("snapshot/zarr.json"),
                             std::string("tag.gone/zarr.json"), std::string("snapshot")}) {
-      EXPECT_EQ(Read(*store, key), "not found") << key;
+      EXPECT_TRUE(Read(*store, key).starts_with("not found")) << key;
     }
     EXPECT_TRUE(store->Stat("snapshot")->is_folder);
     EXPECT_TRUE(store->Stat("")->is_folder);
@@ -181,7 +173,7 @@ TEST_F(AllCommitsTest, BranchesAreFollowedByStepsThatNameWhatDiffers) {
   EXPECT_EQ(step.keys, (std::vector<std::string>{"branch.dev", "branch.new", "tag.v2"}));
   EXPECT_TRUE(step.all_names && !step.all);
   EXPECT_EQ(FolderNames(*store, ""), "branch.main/ branch.new/ tag.v1/ tag.v2/ ");
-  EXPECT_EQ(Read(*store, "branch.dev/a/c/0"), "not found");
+  EXPECT_TRUE(Read(*store, "branch.dev/a/c/0").starts_with("not found"));
   EXPECT_EQ(Read(*store, "tag.v1/a/c/0"), "chunk 5");
   EXPECT_EQ(store->change_count(), 5u);
 }

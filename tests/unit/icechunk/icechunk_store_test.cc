@@ -14,6 +14,7 @@
 #include "tests/unit/support/fake_store.h"
 #include "tests/unit/support/folder_names.h"
 #include "tests/unit/support/icechunk_writer.h"
+#include "tests/unit/support/read.h"
 
 namespace zarrfs::icechunk_store_test {
 namespace {
@@ -25,15 +26,6 @@ constexpr uint8_t kChunk = 9;
 
 std::string Key(std::string_view folder, uint8_t id) {
   return std::string(folder) + "/" + IcechunkIdText(IcechunkIdOf(id));
-}
-
-std::string Read(const Store& store, std::string_view key,
-                 ByteRange range = ByteRange::At(0, 1000)) {
-  std::string out(static_cast<size_t>(range.length), '\0');
-  const auto answer = store.Read(key, range, std::as_writable_bytes(std::span(out)));
-  if (!answer) return fmt::format("{}: {}", ToString(answer.error().code), answer.error().message);
-  out.resize(answer->length);
-  return out;
 }
 
 struct IcechunkStoreTest : testing::Test {
