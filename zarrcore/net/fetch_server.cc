@@ -8,21 +8,16 @@
 #include <chrono>
 #include <ctime>
 #include <deque>
-#include <list>
 #include <memory>
 #include <optional>
 #include <random>
 #include <utility>
 #include <vector>
 
-#include "zarrcore/disk/disk_queue.h"
-#include "zarrcore/icechunk/immutable_keys.h"
-#include "zarrcore/net/addresses.h"
 #include "zarrcore/net/aws_profile.h"
-#include "zarrcore/net/credentials.h"
-#include "zarrcore/net/fetcher.h"
+#include "zarrcore/net/fetch_disk.h"
+#include "zarrcore/net/fetch_job.h"
 #include "zarrcore/net/http_transfer.h"
-#include "zarrcore/net/request_limit.h"
 #include "zarrcore/net/verdict.h"
 
 namespace zarrfs {
@@ -40,58 +35,13 @@ constexpr auto kLongestPause = milliseconds(5000);
 constexpr auto kFirstPatience = milliseconds(10'000);
 // The interval at which missing credentials are polled.
 constexpr auto kWaitForKey = milliseconds(50);
-// Time limit of a disk read, and how long a disk that exceeded it is not used.
-constexpr auto kDiskPatience = milliseconds(1000);
-constexpr auto kDiskPause = milliseconds(10'000);
 // One in N concurrent requests is reserved for names.
 constexpr size_t kShareOfNames = 8;
 // Minimum duration of an attempt, even if its request has less time left.
 constexpr auto kMinAttempt = milliseconds(1000);
 
-// Where objects are fetched from: the store of the mount, or a prefix of virtual=.
-struct Origin {
-  Origin(const RemoteSource& of, size_t connections)
-      : source(WithProfile(of)), addresses(source), limit(connections) {}
-
-  // False for the store of a mount of local files.
-  [[nodiscard]] bool exists() const { return !source.url.empty(); }
-  [[nodiscard]] std::string UrlOf(const FetchRequest& request) const {
-    return request.key.empty() ? source.url : source.url + '/' + PercentEncode(request.key);
-  }
-  [[nodiscard]] std::string Name(const FetchRequest& request) const {
-    return request.key.empty() ? source.name : fmt::format("{}/{}", source.name, request.key);
-  }
-
-  const RemoteSource source;
-  const Addresses addresses;
-  std::optional<Credentials> credentials = {};
-  ImmutableKeys immutable = {};  // their cached bytes are used without asking the store
-  RequestLimit limit;
-  size_t running = 0;
-  bool has_answered = false;  // whether it has ever answered
-  int64_t clock_error_s = 0;
-};
-
-// A request of the client, until it is answered.
-struct Job {
-  FetchRequest request;
-  Origin& origin;
-  Clock::time_point deadline;
-  Clock::time_point next;        // when the next attempt is due
-  Clock::time_point begun = {};  // when the last attempt was sent
-  int attempts = 0;
-  bool no_range = false;
-  Error problem = {};         // the error of the last attempt
-  AwsKey key = {};            // the key that signed the last attempt
-  int64_t clock_error_s = 0;  // the assumed clock error at the last attempt
-  std::unique_ptr<HttpTransfer> transfer = {};
-  // The cached version, which must be compared with the store's.
-  std::optional<Version> on_disk = {};
-  Clock::time_point asked_disk = {};
-  // Used instead of the piece if the bytes will also be written to the disk.
-  std::vector<std::byte> own = {};
-};
-using Jobs = std::list<Job>;
+using Job = FetchJob;
+using Jobs = FetchJobs;
 
 class FetchServer {
  public:
@@ -101,7 +51,8 @@ class FetchServer {
         channel_(channel),
         memory_(FetchChannel::Map(channel.memory)),
         connections_(source.options.connections),
-        multi_(curl_multi_init(), curl_multi_cleanup) {
+        multi_(curl_multi_init(), curl_multi_cleanup),
+        disk_(std::move(disk), [multi = multi_.get()] { curl_multi_wakeup(multi); }) {
     if (getrandom(&generation_, sizeof generation_, 0) < 0) generation_ = 1;
     curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
     const auto connections = static_cast<long>(connections_);
@@ -114,9 +65,6 @@ class FetchServer {
       origin.credentials.emplace(origin.source,
                                  [multi = multi_.get()] { curl_multi_wakeup(multi); });
     }
-    if (disk == nullptr) return;
-    disk_ = std::make_unique<DiskQueue>(std::move(disk),
-                                        [multi = multi_.get()] { curl_multi_wakeup(multi); });
   }
 
   void Run();
@@ -125,11 +73,6 @@ class FetchServer {
   bool Receive();  // false if the channel is closed
   void Take(FetchRequest request);
   void GiveUpAll();
-  bool AskDisk(Jobs::iterator job);  // false if the disk is not asked
-  void OnDiskAnswers();
-  void OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer);
-  [[nodiscard]] bool MayKeepOnDisk(const Job& job) const;
-  void OnVersion(Jobs::iterator job, const HttpReply& reply);
   // Starts requests that are due. Requests for names come before requests for data.
   void BeginDue();
   void BeginDue(Clock::time_point now, bool is_data);
@@ -153,7 +96,7 @@ class FetchServer {
   void Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s);
   void AnswerBytes(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void AnswerError(Jobs::iterator job, const Error& error);
-  void Answer(Jobs& jobs, Jobs::iterator job, FetchAnswer answer);
+  void Answer(Jobs::iterator job, FetchAnswer answer);
   void SendAnswers();
   [[nodiscard]] milliseconds Pause() const;
   // The piece of a request. It must only be written, because the client can change its contents at
@@ -172,9 +115,7 @@ class FetchServer {
   uint64_t hello_ = 0;  // the id of the last Hello
   Jobs waiting_;        // in order of arrival
   Jobs running_;
-  Jobs asking_disk_;
-  std::unique_ptr<DiskQueue> disk_;  // null without a disk cache
-  Clock::time_point no_disk_until_;
+  FetchDisk disk_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;
   std::deque<FetchAnswer> answers_;  // answers that are not sent yet
   std::minstd_rand random_{std::random_device()()};
@@ -211,11 +152,11 @@ void FetchServer::Take(FetchRequest request) {
        .deadline = now + (origin.has_answered ? patience
                                               : std::min(patience, milliseconds(kFirstPatience))),
        .next = now});
-  AskDisk(std::prev(waiting_.end()));
+  disk_.Ask(waiting_, std::prev(waiting_.end()));
 }
 
 bool FetchServer::Receive() {
-  while (waiting_.size() + running_.size() + asking_disk_.size() + answers_.size() < kMaxJobs) {
+  while (waiting_.size() + running_.size() + disk_.size() + answers_.size() < kMaxJobs) {
     auto request = ReceiveRequest(channel_.server, /*waits=*/false);
     if (!request) return errno == EAGAIN;
     Take(*std::move(request));
@@ -225,7 +166,7 @@ bool FetchServer::Receive() {
 
 void FetchServer::GiveUpAll() {
   waiting_.clear();
-  asking_disk_.clear();
+  disk_.GiveUpAll();
   for (const Job& job : running_) curl_multi_remove_handle(multi_.get(), job.transfer->handle());
   for (Origin& origin : origins_) origin.running = 0;
   running_.clear();
@@ -271,7 +212,7 @@ bool FetchServer::Begin(Jobs::iterator job) {
                                : job->request.range;
   }
   get.into = PieceOf(job->request);
-  if (MayKeepOnDisk(*job)) {
+  if (disk_.MayKeep(*job, running_)) {
     job->own.resize(static_cast<size_t>(job->request.range.length));
     get.into = job->own;
   }
@@ -345,7 +286,8 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
   }
   switch (verdict.kind) {
     case Kind::kBytes:
-      return job->on_disk ? OnVersion(job, reply) : AnswerBytes(job, reply, std::move(own));
+      if (job->on_disk) return disk_.OnVersion(waiting_, job, reply);
+      return AnswerBytes(job, reply, std::move(own));
     case Kind::kError:
       return AnswerError(job, verdict.error);
     case Kind::kNoRange:
@@ -391,116 +333,23 @@ void FetchServer::AnswerBytes(Jobs::iterator job, const HttpReply& reply,
     Origin& origin = job->origin;
     if (reply.offset == 0 && !origin.source.is_virtual)
       origin.immutable.Learn(job->request.key, own);
-    if (auto version = LastingVersion(reply, origin.source)) {
-      disk_->Keep(job->origin.UrlOf(job->request), *std::move(version), reply.offset,
-                  std::move(own));
-    }
+    disk_.Keep(*job, reply, std::move(own));
   }
-  Answer(waiting_, job,
-         {.size = reply.size.value_or(0),
-          .modified_ns = reply.modified_ns,
-          .offset = reply.offset,
-          .length = reply.length,
-          .etag = reply.etag});
+  Answer(job, {.size = reply.size.value_or(0),
+               .modified_ns = reply.modified_ns,
+               .offset = reply.offset,
+               .length = reply.length,
+               .etag = reply.etag});
 }
 
 void FetchServer::AnswerError(Jobs::iterator job, const Error& error) {
-  Answer(waiting_, job, {.error = error.code, .message = error.message});
+  Answer(job, {.error = error.code, .message = error.message});
 }
 
-void FetchServer::Answer(Jobs& jobs, Jobs::iterator job, FetchAnswer answer) {
+void FetchServer::Answer(Jobs::iterator job, FetchAnswer answer) {
   answer.id = job->request.id;
   answers_.push_back(std::move(answer));
-  jobs.erase(job);
-}
-
-// Asks the disk cache for the bytes of a request, or for the version that it has. False if the disk
-// cannot answer. One-byte requests without a version bypass the disk cache, because their purpose
-// is to learn the current version.
-bool FetchServer::AskDisk(Jobs::iterator job) {
-  const FetchRequest& request = job->request;
-  const auto now = Clock::now();
-  const bool knows_version = request.is_conditional || job->on_disk;
-  if (disk_ == nullptr || now < no_disk_until_ || request.kind != FetchRequest::Kind::kGet ||
-      request.range.length > kMaxFetchBytes || (!knows_version && request.range.length == 1)) {
-    return false;
-  }
-  DiskQueue::Question question{.id = request.id,
-                               .object = job->origin.UrlOf(job->request),
-                               .range = request.range,
-                               .version = job->on_disk};
-  if (request.is_conditional) {
-    question.version =
-        Version{.size = request.size, .mtime_ns = request.modified_ns, .etag = request.condition};
-  }
-  disk_->Ask(std::move(question));
-  job->asked_disk = now;
-  asking_disk_.splice(asking_disk_.end(), waiting_, job);
-  return true;
-}
-
-void FetchServer::OnDiskAnswers() {
-  if (disk_ == nullptr) return;
-  for (DiskQueue::Answer& answer : disk_->Take()) {
-    const auto job =
-        std::ranges::find(asking_disk_, answer.id, [](const Job& each) { return each.request.id; });
-    if (job != asking_disk_.end()) OnDiskAnswer(job, std::move(answer));
-  }
-  const auto now = Clock::now();
-  while (!asking_disk_.empty() && now - asking_disk_.front().asked_disk > kDiskPatience) {
-    no_disk_until_ = now + kDiskPause;
-    asking_disk_.front().on_disk.reset();
-    waiting_.splice(waiting_.end(), asking_disk_, asking_disk_.begin());
-  }
-}
-
-void FetchServer::OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer) {
-  const FetchRequest& request = job->request;
-  const bool has_bytes = answer.version && !answer.bytes.empty();
-  if (has_bytes && answer.bytes.size() <= request.length) {
-    Origin& origin = job->origin;
-    if (answer.offset == 0 && !origin.source.is_virtual) {
-      origin.immutable.Learn(request.key, answer.bytes);
-    }
-    std::ranges::copy(answer.bytes, PieceOf(request).begin());
-    return Answer(asking_disk_, job,
-                  {.size = answer.version->size,
-                   .modified_ns = answer.version->mtime_ns,
-                   .offset = answer.offset,
-                   .length = answer.bytes.size(),
-                   .etag = answer.version->etag});
-  }
-  // The store is asked for its version next, or for the bytes if the disk has none.
-  job->on_disk.reset();
-  if (answer.version && !request.is_conditional) job->on_disk = std::move(answer.version);
-  waiting_.splice(waiting_.end(), asking_disk_, job);
-  if (job->on_disk && job->origin.immutable.Has(request.key) && !AskDisk(job)) job->on_disk.reset();
-}
-
-// Continues after the store has reported its current version.
-void FetchServer::OnVersion(Jobs::iterator job, const HttpReply& reply) {
-  const Version& known = *job->on_disk;
-  const bool is_same =
-      reply.size == known.size && reply.modified_ns == known.mtime_ns && reply.etag == known.etag;
-  job->next = Clock::now();
-  if (!is_same || !AskDisk(job)) job->on_disk.reset();
-}
-
-// True if the bytes of a reply may be written to the disk cache. They are then received into
-// private memory of this process, because a compromised client could write to its piece at the same
-// time, and other mounts read the disk cache. Pieces do not overlap, so this memory cannot exceed
-// that of the channel.
-bool FetchServer::MayKeepOnDisk(const Job& job) const {
-  const FetchRequest& request = job.request;
-  const bool is_asked_for_version =
-      job.no_range || job.on_disk || (!request.is_conditional && request.range.length == 1);
-  if (disk_ == nullptr || request.kind != FetchRequest::Kind::kGet || is_asked_for_version ||
-      request.range.length > DiskEntry::kMaxBytes) {
-    return false;
-  }
-  uint64_t taken = request.range.length;
-  for (const Job& running : running_) taken += running.own.size();
-  return taken <= FetchChannel::kMemory;
+  waiting_.erase(job);
 }
 
 void FetchServer::SendAnswers() {
@@ -512,7 +361,7 @@ milliseconds FetchServer::Pause() const {
   // No event reports that the client has read its answers, so this is polled.
   if (!answers_.empty()) pause = milliseconds(5);
   const auto now = Clock::now();
-  if (!asking_disk_.empty()) pause = std::min(pause, milliseconds(100));
+  if (disk_.size() > 0) pause = std::min(pause, milliseconds(100));
   for (const Job& job : waiting_) {
     auto due = job.deadline;
     if (MayBegin(job)) due = std::min(due, job.next);
@@ -526,7 +375,9 @@ void FetchServer::Run() {
   if (memory_ == nullptr) return;
   answers_.push_back({.id = 0, .generation = generation_});
   for (;;) {
-    OnDiskAnswers();
+    disk_.Take(
+        waiting_, [this](const FetchRequest& request) { return PieceOf(request); },
+        [this](FetchAnswer answer) { answers_.push_back(std::move(answer)); });
     SendAnswers();
     BeginDue();
     int running = 0;

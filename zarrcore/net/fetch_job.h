@@ -1,0 +1,73 @@
+// A request of a FetchServer until it is answered, and the store that it is for.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/icechunk/immutable_keys.h"
+#include "zarrcore/net/addresses.h"
+#include "zarrcore/net/credentials.h"
+#include "zarrcore/net/fetch_channel.h"
+#include "zarrcore/net/http_transfer.h"
+#include "zarrcore/net/remote_source.h"
+#include "zarrcore/net/request_limit.h"
+
+namespace zarrfs {
+
+/// Where objects are fetched from: the store of the mount, or a prefix of virtual=.
+struct Origin {
+  Origin(const RemoteSource& of, size_t connections)
+      : source(WithProfile(of)), addresses(source), limit(connections) {}
+
+  /// False for the store of a mount of local files.
+  [[nodiscard]] bool exists() const { return !source.url.empty(); }
+  [[nodiscard]] std::string UrlOf(const FetchRequest& request) const {
+    return request.key.empty() ? source.url : source.url + '/' + PercentEncode(request.key);
+  }
+  [[nodiscard]] std::string Name(const FetchRequest& request) const {
+    return request.key.empty() ? source.name : fmt::format("{}/{}", source.name, request.key);
+  }
+
+  const RemoteSource source;
+  const Addresses addresses;
+  std::optional<Credentials> credentials = {};
+  ImmutableKeys immutable = {};  // their cached bytes are used without asking the store
+  RequestLimit limit;
+  size_t running = 0;
+  bool has_answered = false;  // whether it has ever answered
+  int64_t clock_error_s = 0;
+};
+
+/// A request of the client, until it is answered.
+struct FetchJob {
+  using Clock = std::chrono::steady_clock;
+
+  FetchRequest request;
+  Origin& origin;
+  Clock::time_point deadline;
+  Clock::time_point next;        // when the next attempt is due
+  Clock::time_point begun = {};  // when the last attempt was sent
+  int attempts = 0;
+  bool no_range = false;
+  Error problem = {};         // the error of the last attempt
+  AwsKey key = {};            // the key that signed the last attempt
+  int64_t clock_error_s = 0;  // the assumed clock error at the last attempt
+  std::unique_ptr<HttpTransfer> transfer = {};
+  // The cached version, which must be compared with the store's.
+  std::optional<Version> on_disk = {};
+  Clock::time_point asked_disk = {};
+  // Used instead of the piece if the bytes will also be written to the disk.
+  std::vector<std::byte> own = {};
+};
+
+/// Jobs keep their addresses when they move from one list to another.
+using FetchJobs = std::list<FetchJob>;
+
+}  // namespace zarrfs
