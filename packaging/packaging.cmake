@@ -72,6 +72,7 @@ if(ZARRFS_NOTICES)
   install(DIRECTORY ${ZARRFS_NOTICES}/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/libraries)
 endif()
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(DIRECTORY packaging/kubernetes DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES packaging/example.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples RENAME mnt-ocean.conf)
 if(ZARRFS_DEBIAN)
   # Under the names that Debian has for them.

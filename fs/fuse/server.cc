@@ -395,6 +395,20 @@ struct Server::Handlers {
     });
   }
 
+  // The kernel sends requests that write if the mount is not read-only, as a mount that another
+  // program made may be.
+  template <typename... Arguments>
+  static void RefuseToWrite(fuse_req_t request, Arguments...) {
+    CountAnswered(request, Operation::kOther);
+    fuse_reply_err(request, EROFS);
+  }
+
+  // Sent only if the kernel does not check permissions itself.
+  static void Access(fuse_req_t request, fuse_ino_t, int mask) {
+    CountAnswered(request, Operation::kOther);
+    fuse_reply_err(request, (mask & W_OK) != 0 ? EROFS : 0);
+  }
+
   static void StatFs(fuse_req_t request, fuse_ino_t id) {
     Server& self = Self(request);
     self.Answer(request, {Operation::kStatFs, id}, [&self](Reply& reply) { self.StatFs(reply); });
@@ -421,6 +435,20 @@ const fuse_lowlevel_ops& Server::Operations() {
     ops.statfs = Handlers::StatFs;
     ops.getxattr = Handlers::GetExtendedAttribute;
     ops.listxattr = Handlers::ListExtendedAttributes;
+    ops.access = Handlers::Access;
+    ops.setattr = Handlers::RefuseToWrite;
+    ops.mknod = Handlers::RefuseToWrite;
+    ops.mkdir = Handlers::RefuseToWrite;
+    ops.unlink = Handlers::RefuseToWrite;
+    ops.rmdir = Handlers::RefuseToWrite;
+    ops.symlink = Handlers::RefuseToWrite;
+    ops.rename = Handlers::RefuseToWrite;
+    ops.link = Handlers::RefuseToWrite;
+    ops.write = Handlers::RefuseToWrite;
+    ops.create = Handlers::RefuseToWrite;
+    ops.setxattr = Handlers::RefuseToWrite;
+    ops.removexattr = Handlers::RefuseToWrite;
+    ops.fallocate = Handlers::RefuseToWrite;
     return ops;
   }();
   return operations;

@@ -13,6 +13,9 @@
 
 namespace zarrfs {
 
+/// In place of the number of a mount that another program made, and that its keeper does not see.
+inline constexpr dev_t kGivenMount = 0;
+
 /// Publishes this process as the keeper of `mount` until the returned descriptor is closed. Empty,
 /// with errno set, on failure.
 [[nodiscard]] Descriptor NameKeeper(dev_t mount);

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "fs/mount/dead_mount.h"
+#include "fs/mount/given_connection.h"
 #include "fs/mount/mount_control.h"
 #include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/hierarchy/node.h"
@@ -229,7 +230,21 @@ Result<std::string> ResolveParent(const std::string& mountpoint) {
       });
 }
 
+// Without a look at the mount point, which is in another mount namespace.
+Result<MountPoint> CheckGiven(const MountOptions& options, int number) {
+  if (const auto source = CheckSource(options); !source) return Fail(source);
+  if (const auto folders = CheckVirtualPrefixes(options, options.mountpoint); !folders)
+    return Fail(folders);
+  MountPoint point{options.mountpoint, std::nullopt};
+  if (options.fake) return point;
+  return TakeConnection(number).map([&](Descriptor&& device) {
+    point.given = std::make_shared<Descriptor>(std::move(device));
+    return std::move(point);
+  });
+}
+
 Result<MountPoint> CheckMount(const MountOptions& options) {
+  if (const auto number = GivenConnection(options.mountpoint)) return CheckGiven(options, *number);
   // Checks the mount point before STORE, because STORE may be below it, and a hung mount there
   // would also block STORE.
   auto mountpoint = ResolveMountPoint(options.mountpoint);

@@ -26,12 +26,14 @@ struct MountPoint {
   std::string path;                          // without symbolic links
   std::optional<Mounted> dead;               // a dead zarrfs mount that is on top at the path
   std::shared_ptr<MountFolder> folder = {};  // set if root mounts and replaces no dead mount
+  std::shared_ptr<Descriptor> given = {};    // a connection that another program mounted
 };
 
 /// Checks the requirements of a mount: the source folder, the mount point, the fuse device,
 /// fusermount3, and the permission for allow_other. A dead mount stays until the new mount replaces
 /// it (fs/mount/dead_mount.h). A dead mount that hides the source is detached before the check,
-/// except for a fake mount. The process must not have threads yet.
+/// except for a fake mount. Of a connection that another program mounted (given_connection.h), only
+/// the descriptor and the source are checked. The process must not have threads yet.
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
 /// A folder that was created for a mount. The destructor removes it, unless something is still

@@ -34,6 +34,12 @@ void OwnMount::AddTo(StartMessage& state, const MountOptions& options) const {
 }
 
 Result<void> OwnMount::Make(const MountOptions& options) {
+  if (given_) {
+    connection_ = std::move(*given_);
+    made_ = true;
+    name_ = NameKeeper(kGivenMount);
+    return {};
+  }
   auto device = dead_     ? MakeInPlaceOfDead(options)
                 : folder_ ? MakeByRoot(options)
                           : MakeByLibfuse(options);
@@ -138,7 +144,7 @@ bool OwnMount::IsOnTop() const {
 }
 
 Result<void> OwnMount::Unmount(bool detach) const {
-  if (!made_) return {};
+  if (!made_ || is_given_) return {};
   if (folder_ && mount_id_ != 0) {
     // Unmounts by the folder instead of the path, because a folder above the mount point may have
     // been renamed.
@@ -181,7 +187,7 @@ Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options
     connection_.reset();
     return {};
   }
-  Descriptor own = shared_ ? Descriptor() : CloneDevice(connection_);
+  Descriptor own = shared_ ? Descriptor() : Share();
   const int device = shared_ ? shared_.get() : own.get();
   if (init_.empty()) {
     if (!own) return Fail(FromErrno(errno), "/dev/fuse cannot be shared: {}", ErrnoText(errno));
@@ -191,7 +197,12 @@ Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options
     resends_ = CanResend(init_) && !options.no_resend;
     // Workers read from a shared description. In older kernels, the requests that a worker has read
     // fail once the last descriptor of the description is closed.
-    if (resends_) shared_ = std::move(own);
+    if (resends_) {
+      shared_ = std::move(own);
+    } else if (is_given_ && !CloneDevice(connection_)) {
+      // Requests that a worker has read could neither be resent nor fail, so readers would hang.
+      outlives_workers_ = false;
+    }
   } else if (answer_.empty()) {
     // The next worker may run with another version of libfuse than the first worker.
     answer_ = AnswerOf(options, init_);
@@ -200,10 +211,19 @@ Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options
   message.text = init_;
   message.numbers[2] = resends_ ? 1 : 0;
   worker.Send(message, device);
+  if (!outlives_workers_) connection_.reset();
   return {};
 }
 
-void OwnMount::Abort() const { AbortConnection(connection_, device_, path_); }
+Descriptor OwnMount::Share() const {
+  if (Descriptor clone = CloneDevice(connection_); clone || !is_given_) return clone;
+  // Without /dev/fuse, all workers read from the description that was given.
+  return Descriptor(fcntl(connection_.get(), F_DUPFD_CLOEXEC, 0));
+}
+
+void OwnMount::Abort() const {
+  if (!is_given_) AbortConnection(connection_, device_, path_);
+}
 
 void OwnMount::Close() {
   connection_.reset();

@@ -28,11 +28,15 @@ class OwnMount {
       : path_(std::move(point.path)),
         dead_(std::move(point.dead)),
         folder_(std::move(point.folder)),
+        given_(std::move(point.given)),
+        is_given_(given_ != nullptr),
         outlives_workers_(outlives_workers) {}
 
-  /// Makes the mount, in place of the dead mount if one exists. The process must not have threads.
+  /// Makes the mount, in place of the dead mount if one exists, or takes the one that is given. The
+  /// process must not have threads.
   [[nodiscard]] Result<void> Make(const MountOptions& options);
-  /// Unmounts the mount if it is on top at the mount point; succeeds if it no longer exists.
+  /// Unmounts the mount if it is on top at the mount point; succeeds if it no longer exists. A
+  /// given mount ends with its connection, so nothing is unmounted.
   [[nodiscard]] Result<void> Unmount(bool detach) const;
   /// Unmounts after a failed start. A mount that replaced a dead mount stays, and becomes a dead
   /// mount once its worker has ended.
@@ -55,6 +59,8 @@ class OwnMount {
   /// Whether requests that a worker has read but not answered can be resent to the next worker.
   [[nodiscard]] bool resends() const { return resends_; }
   [[nodiscard]] bool is_made() const { return made_; }
+  /// Whether another program made the mount, which this process then neither sees nor unmounts.
+  [[nodiscard]] bool is_given() const { return is_given_; }
   /// Whether the connection still exists: the mount or a program that uses it still exists, and
   /// nobody has aborted the connection.
   [[nodiscard]] bool IsConnected() const;
@@ -66,6 +72,8 @@ class OwnMount {
   void Close();
 
  private:
+  // Another description of the connection, if this process can open one.
+  [[nodiscard]] Descriptor Share() const;
   // The functions below make the mount and return the FUSE device.
   Result<Descriptor> MakeByLibfuse(const MountOptions& options);
   Result<Descriptor> MakeByRoot(const MountOptions& options);
@@ -77,7 +85,9 @@ class OwnMount {
   const std::string path_;
   const std::optional<Mounted> dead_;    // the mount to replace
   std::shared_ptr<MountFolder> folder_;  // set if root mounts
-  const bool outlives_workers_;          // if false, the mount ends with its worker
+  std::shared_ptr<Descriptor> given_;    // until Make(), a connection that another program mounted
+  const bool is_given_;
+  bool outlives_workers_;  // if false, the mount ends with its worker
   bool made_ = false;
   bool replaced_dead_ = false;
   bool covers_dead_ = false;      // the dead mount is below this mount

@@ -299,7 +299,10 @@ void Keeper::OnEndingSignal(uint32_t number) {
 }
 
 void Keeper::OnUnmounted(const std::string& why, bool detached) {
-  spdlog::info("{}: {} is {}", why, mountpoint(), detached ? "detached" : "unmounted");
+  spdlog::info("{}: {} is {}", why, mountpoint(),
+               mount_.is_given() ? "no longer served"
+               : detached        ? "detached"
+                                 : "unmounted");
   // The kernel sends no FUSE_DESTROY while another mount namespace or an open file holds the mount.
   EndWorker();
 }
@@ -359,7 +362,8 @@ void Keeper::Watch() {
 }
 
 std::string Keeper::UncleanEnd() const {
-  if (!mount_.IsOnTop()) return "";
+  // A given mount that was unmounted ends its worker, too, but not by a signal.
+  if (mount_.is_given() ? workers_.last_end().empty() : !mount_.IsOnTop()) return "";
   // An aborted connection looks like an unmount to the worker.
   return workers_.last_end().empty() ? "the connection was aborted"
                                      : "the worker " + workers_.last_end();
@@ -420,10 +424,14 @@ int Keeper::Finish() {
   if (workers_.has_left_behind()) mount_.Abort();
   if (!unclean.empty()) {
     exit_code_ = kExitSystem;
-    const std::string line = fmt::format(
-        "{}: {}; the mount stays, dead, so that its files do not seem to be absent: mount "
-        "there again, or end the mount with zarrfs --unmount {}",
-        mountpoint(), unclean, mountpoint());
+    const std::string what_next =
+        mount_.is_given()
+            ? "the program that made it has to unmount it"
+            : fmt::format("mount there again, or end the mount with zarrfs --unmount {}",
+                          mountpoint());
+    const std::string line =
+        fmt::format("{}: {}; the mount stays, dead, so that its files do not seem to be absent: {}",
+                    mountpoint(), unclean, what_next);
     spdlog::error("{}", line);
     service_manager_.ShowStatus(line);
     return exit_code_;

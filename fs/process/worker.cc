@@ -128,8 +128,9 @@ class Worker {
   const pthread_t main_thread_ = pthread_self();
   Server* server_ = nullptr;  // never destroyed, like the session
   fuse_session* session_ = nullptr;
-  dev_t device_before_ = 0;  // the device at the mount point before mounting
-  dev_t device_ = 0;         // the device of the mount; 0 if unknown
+  // The device at the mount point before mounting; 0 for a given mount.
+  dev_t device_before_ = 0;
+  dev_t device_ = 0;  // the device of the mount; 0 if unknown
   std::atomic<bool> end_requested_ = false;
   std::atomic<bool> is_out_of_reach_ = false;
 };
@@ -158,6 +159,8 @@ void Worker::MakeSession() {
 }
 
 Result<void> Worker::CheckAnswers() const {
+  // Another program made the mount, and this process does not see it.
+  if (device_before_ == 0 && device_ == 0) return {};
   struct stat root = {};
   if (stat(mountpoint_.c_str(), &root) != 0) return Fail(FromErrno(errno), "{}", ErrnoText(errno));
   if (root.st_dev == device_before_ || (device_ != 0 && root.st_dev != device_)) {

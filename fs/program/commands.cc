@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -70,14 +71,15 @@ Result<Mounted> FindOurs(const std::string& mountpoint) {
   return *std::move(mounted);
 }
 
-// Whether the process with the pid in .zarrfs/options is the keeper of the mount. The pid may come
-// from another container or machine, and users control the files in their mounts.
-bool IsKeeperOf(const Mounted& mounted, pid_t pid) {
+// Whether the process is zarrfs, and runs as this user if one is given. A pid in .zarrfs/options
+// may come from another container or machine, and users control the files in their mounts.
+bool IsKeeperOf(std::optional<uid_t> user, pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   bool is_zarrfs = false;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("Name:")) is_zarrfs = line.find("zarrfs") != std::string::npos;
-    if (line.starts_with(fmt::format("Uid:\t{}\t", mounted.user))) return is_zarrfs;
+    if (!line.starts_with("Uid:")) continue;
+    return is_zarrfs && (!user || line.starts_with(fmt::format("Uid:\t{}\t", *user)));
   }
   return false;
 }
@@ -89,10 +91,21 @@ std::string AlarmOf(const Mounted& mounted, const MountAnswer& answer) {
   const std::vector<pid_t> keepers =
       answer.pid ? std::vector{*answer.pid} : NamedKeepers(mounted.device);
   for (const pid_t keeper : keepers) {
-    if (!IsKeeperOf(mounted, keeper)) continue;
+    if (!IsKeeperOf(mounted.user, keeper)) continue;
     if (const auto alarm = AskForAlarm(keeper, mounted.device)) return OneLine(*alarm);
   }
   return "";
+}
+
+// The keepers of mounts that other programs made, which the table of mounts does not show as ours.
+// A user sees those of the same user, root all.
+void ListGivenMounts() {
+  const auto user = geteuid() == 0 ? std::nullopt : std::optional(geteuid());
+  for (const pid_t keeper : NamedKeepers(kGivenMount)) {
+    if (IsKeeperOf(user, keeper)) {
+      fmt::print("{:>7} (a mount that was given as a descriptor)\n", keeper);
+    }
+  }
 }
 
 // Sets the flags that a remount may change. The others are the same for every mount.
@@ -127,7 +140,8 @@ Result<void> Upgraded(const Mounted& mounted, const MountAnswer& answer, bool ve
     return Fail(ErrorCode::kPermissionDenied,
                 "{} was mounted by another user: only that user and root can upgrade it", path);
   }
-  if (answer.Option("start_format").empty() || !answer.pid || !IsKeeperOf(mounted, *answer.pid)) {
+  if (answer.Option("start_format").empty() || !answer.pid ||
+      !IsKeeperOf(mounted.user, *answer.pid)) {
     return Fail(ErrorCode::kUnsupported,
                 "{} cannot be upgraded (the zarrfs that serves it is too old, uses io_uring, or "
                 "runs in a container): unmount it and mount it again",
@@ -200,6 +214,7 @@ int ListMounts() {
                       mounted.path, serves, mounted.path));
     }
   }
+  ListGivenMounts();
   for (const std::string& line : alarms) PrintError(line);
   for (const std::string& line : without_store) PrintError(line);
   for (const std::string& line : errors_only) PrintError(line);
@@ -304,7 +319,7 @@ int RemountCommand(const MountOptions& options) {
   }
   if (options.fake) return kExitDone;
   if (const auto set = SetFlags(*mounted, options); !set) return FailWith(set.error().message);
-  if (!answer.pid || !IsKeeperOf(*mounted, *answer.pid)) return kExitDone;
+  if (!answer.pid || !IsKeeperOf(mounted->user, *answer.pid)) return kExitDone;
   // Whether or not live settings changed, the keeper rereads the configuration file.
   if (const std::string live = LiveSettings(options); !live.empty()) {
     const auto asked = AskToSet(*answer.pid, live);

@@ -166,7 +166,7 @@ int RunDaemon(MountOptions options) {
   if (code == kExitDone) folder.Leave();
   const bool at_terminal = !options.by_mount && isatty(STDOUT_FILENO) != 0;
   if (code == kExitDone && (options.verbose || at_terminal)) {
-    fmt::print("{}", SuccessText(options, at_terminal));
+    fmt::print("{}", SuccessText(options, at_terminal && !mountpoint->given));
     if (options.verbose) PrintDelay(options.mountpoint);
   }
   return code;
