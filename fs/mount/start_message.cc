@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -27,16 +28,11 @@ struct TextRecord {
   std::string StartMessage::*member;
   bool is_binary = false;  // the value is written in hexadecimal digits
 };
-constexpr TextRecord kTexts[] = {{"version", &StartMessage::version},
-                                 {"source", &StartMessage::source},
-                                 {"mountpoint", &StartMessage::mountpoint},
-                                 {"config_file", &StartMessage::config_file},
-                                 {"log_level", &StartMessage::log_level},
-                                 {"init", &StartMessage::init, true},
-                                 {"answer", &StartMessage::answer, true},
-                                 {"headers", &StartMessage::headers, true},
-                                 {"query", &StartMessage::query, true},
-                                 {"secrets_version", &StartMessage::secrets_version, true}};
+constexpr TextRecord kTexts[] = {
+    {"version", &StartMessage::version},       {"source", &StartMessage::source},
+    {"mountpoint", &StartMessage::mountpoint}, {"config_file", &StartMessage::config_file},
+    {"log_level", &StartMessage::log_level},   {"init", &StartMessage::init, true},
+    {"answer", &StartMessage::answer, true},   {"virtual_text", &StartMessage::virtual_text, true}};
 
 struct ListRecord {
   std::string_view name;
@@ -44,7 +40,8 @@ struct ListRecord {
 };
 constexpr ListRecord kLists[] = {{"config", &StartMessage::config},
                                  {"config_read", &StartMessage::config_read},
-                                 {"setting", &StartMessage::settings}};
+                                 {"setting", &StartMessage::settings},
+                                 {"secrets", &StartMessage::secrets}};
 
 struct NumberRecord {
   std::string_view name;
@@ -60,8 +57,6 @@ constexpr NumberRecord kNumbers[] = {{"foreground", &StartMessage::foreground, k
                                      {"memory", &StartMessage::memory},
                                      {"keeper", &StartMessage::keeper, INT_MAX},
                                      {"takes_over", &StartMessage::takes_over, kFlag},
-                                     {"headers_owner", &StartMessage::headers_owner, UINT32_MAX},
-                                     {"query_owner", &StartMessage::query_owner, UINT32_MAX},
                                      {"journal", &StartMessage::journal}};
 
 // The records of descriptors. Their values are the numbers of the descriptors.
@@ -100,6 +95,44 @@ bool SetNumber(std::string_view text, uint64_t max, uint64_t& number) {
   return error == std::errc() && stop == end && number <= max;
 }
 
+// Converts between secrets and their record: "HEADERS,OWNER,QUERY,OWNER,VERSION", with texts in
+// hexadecimal digits. The owner is empty if it is unknown.
+std::string ToRecord(const SecretTexts& secrets) {
+  const auto owner = [](const SecretFile& file) {
+    return file.owner ? std::to_string(*file.owner) : std::string();
+  };
+  return fmt::format("{},{},{},{},{}", ToHex(secrets.headers.text), owner(secrets.headers),
+                     ToHex(secrets.query.text), owner(secrets.query), ToHex(secrets.version));
+}
+
+std::optional<SecretTexts> FromRecord(std::string_view record) {
+  SecretTexts secrets{.are_read = true};
+  const auto take = [&record](bool is_last) -> std::optional<std::string_view> {
+    const size_t end = record.find(',');
+    if ((end == record.npos) != is_last) return std::nullopt;
+    const std::string_view value = record.substr(0, end);
+    record.remove_prefix(is_last ? record.size() : end + 1);
+    return value;
+  };
+  const auto set_text = [&](std::string& text, bool is_last) {
+    const auto value = take(is_last);
+    auto bytes = value ? FromHex(*value) : std::nullopt;
+    if (bytes) text = *std::move(bytes);
+    return bytes.has_value();
+  };
+  const auto set_file = [&](SecretFile& file) {
+    if (!set_text(file.text, /*is_last=*/false)) return false;
+    const auto value = take(/*is_last=*/false);
+    uint64_t owner = 0;
+    if (!value || (!value->empty() && !SetNumber(*value, UINT32_MAX, owner))) return false;
+    if (!value->empty()) file.owner = static_cast<uint32_t>(owner);
+    return true;
+  };
+  const bool is_valid = set_file(secrets.headers) && set_file(secrets.query) &&
+                        set_text(secrets.version, /*is_last=*/true);
+  return is_valid ? std::optional(std::move(secrets)) : std::nullopt;
+}
+
 // Sets the member of `state` for one record. False for an unknown name or an invalid value.
 bool SetRecord(std::string_view name, std::string_view value, StartMessage& state) {
   for (const auto& [known, member, is_binary] : kTexts) {
@@ -129,7 +162,10 @@ bool IsList(std::string_view name) {
 // Checks that the values are valid and consistent, except the descriptors.
 bool HoldsTogether(const StartMessage& state) {
   return Source(state.source).is_absolute() && state.mountpoint.starts_with('/') &&
-         state.keeper > 0 && std::ranges::find(kLogLevels, state.log_level) != kLogLevels.end();
+         state.keeper > 0 &&
+         std::ranges::all_of(state.secrets,
+                             [](const auto& each) { return FromRecord(each).has_value(); }) &&
+         std::ranges::find(kLogLevels, state.log_level) != kLogLevels.end();
 }
 
 int NumberOf(uint64_t descriptor) { return static_cast<int>(descriptor); }
@@ -255,6 +291,7 @@ StartMessage WithOptions(const MountOptions& options,
           .config = config_in_force,
           .config_read = options.config,
           .settings = options.settings,
+          .virtual_text = options.virtual_text,
           .foreground = options.foreground ? 1U : 0U,
           .debug = options.debug ? 1U : 0U,
           .sloppy = options.sloppy ? 1U : 0U,
@@ -270,7 +307,9 @@ Result<MountOptions> OptionsOf(const StartMessage& state) {
   options.settings = state.settings;
   options.sloppy = state.sloppy != 0;
   options.debug = state.debug != 0;
+  options.virtual_text = state.virtual_text;
   if (const auto applied = ApplyWords(options); !applied) return Fail(applied);
+  if (const auto added = ApplyVirtualText(options); !added) return Fail(added);
   options.config = state.config_read;
   options.config_file = state.config_file;
   options.source = Source(state.source);
@@ -283,24 +322,17 @@ Result<MountOptions> OptionsOf(const StartMessage& state) {
   return options;
 }
 
-void SetSecrets(const SecretTexts& secrets, StartMessage& state) {
-  state.headers = secrets.headers.text;
-  state.query = secrets.query.text;
-  state.secrets_version = secrets.version;
-  state.headers_owner = secrets.headers.owner.value_or(StartMessage::kNoOwner);
-  state.query_owner = secrets.query.owner.value_or(StartMessage::kNoOwner);
+void SetSecrets(const std::vector<SecretTexts>& secrets, StartMessage& state) {
+  state.secrets.clear();
+  std::ranges::transform(secrets, std::back_inserter(state.secrets), ToRecord);
 }
 
-SecretTexts SecretsOf(const StartMessage& state) {
-  const auto file_of = [](const std::string& text, uint64_t owner) {
-    SecretFile file{.text = text};
-    if (owner != StartMessage::kNoOwner) file.owner = static_cast<uint32_t>(owner);
-    return file;
-  };
-  return {.are_read = true,
-          .headers = file_of(state.headers, state.headers_owner),
-          .query = file_of(state.query, state.query_owner),
-          .version = state.secrets_version};
+std::vector<SecretTexts> SecretsOf(const StartMessage& state) {
+  std::vector<SecretTexts> secrets;
+  for (const std::string& record : state.secrets) {
+    secrets.push_back(FromRecord(record).value_or(SecretTexts()));
+  }
+  return secrets;
 }
 
 std::vector<int> DescriptorsOf(const StartMessage& state) {

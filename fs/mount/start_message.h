@@ -25,10 +25,9 @@
 namespace zarrfs {
 
 struct StartMessage {
-  static constexpr uint64_t kFormat = 5;
+  static constexpr uint64_t kFormat = 6;
   static constexpr size_t kMaxBytes = size_t{8} << 20;
   static constexpr uint64_t kNoDescriptor = UINT32_MAX;
-  static constexpr uint64_t kNoOwner = UINT32_MAX;
 
   uint64_t format = kFormat;
   std::string version = {};  // the keeper's version
@@ -43,6 +42,7 @@ struct StartMessage {
   // The settings of the configuration file when it was last read.
   std::vector<std::string> config_read = {};
   std::vector<std::string> settings = {};
+  std::string virtual_text = {};  // the contents of the file of virtual_file=
   uint64_t foreground = 0;
   uint64_t debug = 0;
   uint64_t sloppy = 0;
@@ -67,12 +67,9 @@ struct StartMessage {
 
   // --- For a fetcher -----------------------------------------------------------------------------
   uint64_t begun = kNoDescriptor;  // a pipe for the version of the channel
-  // The secrets of headers= and query= (SetSecrets, SecretsOf); also set for a trial.
-  std::string headers = {};
-  std::string query = {};
-  std::string secrets_version = {};
-  uint64_t headers_owner = kNoOwner;
-  uint64_t query_owner = kNoOwner;
+  // The secrets of headers= and query= (SetSecrets, SecretsOf), also set for a trial: those of the
+  // store, and of each prefix of virtual= that is not local.
+  std::vector<std::string> secrets = {};
 
   // --- For a trial -------------------------------------------------------------------------------
   uint64_t journal = 0;     // the format of the journal: IdFormat()
@@ -100,9 +97,9 @@ struct StartMessage {
 /// know.
 [[nodiscard]] Result<MountOptions> OptionsOf(const StartMessage& state);
 
-/// Converts between the secrets of headers= and query= and their members of a start message.
-void SetSecrets(const SecretTexts& secrets, StartMessage& state);
-[[nodiscard]] SecretTexts SecretsOf(const StartMessage& state);
+/// Converts between the secrets of headers= and query= and their records of a start message.
+void SetSecrets(const std::vector<SecretTexts>& secrets, StartMessage& state);
+[[nodiscard]] std::vector<SecretTexts> SecretsOf(const StartMessage& state);
 
 /// The numbers of the descriptors that the executed program inherits.
 [[nodiscard]] std::vector<int> DescriptorsOf(const StartMessage& state);

@@ -202,6 +202,9 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   if (const auto applied = ApplySettings(line.options); !applied) return Fail(applied);
   if (line.options.remount && line.action == Action::kMount) line.action = Action::kRemount;
   if (const auto assigned = AssignPaths(paths, line); !assigned) return Fail(assigned);
+  if (line.action == Action::kMount || line.action == Action::kCheck) {
+    if (const auto read = ReadVirtualText(line.options); !read) return Fail(read);
+  }
   return line;
 }
 

@@ -212,6 +212,14 @@ constexpr Option kOptions[] = {
      "                        given several times (default: none)",
      "file:///DIR/, s3://BUCKET/PREFIX/ or https://HOST/PATH/, with / at its end",
      [](auto& o, auto v) { return AddVirtualPrefix(v, o.virtual_prefixes).has_value(); }},
+    {"virtual_file", "FILE",
+     "more of them, each with options of its own, such as region= and profile=:\n"
+     "                        one per line of FILE, \"PREFIX name=value ...\"",
+     "a file",
+     [](auto& o, auto v) {
+       std::error_code ignored;
+       return Set(o.virtual_file, If(!v.empty(), std::filesystem::absolute(v, ignored).string()));
+     }},
     {"consolidated", "no", "no .zmetadata and no consolidated metadata in zarr.json (default: yes)",
      "yes or no",
      [](auto& o, auto v) {

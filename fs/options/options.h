@@ -35,9 +35,11 @@ struct MountOptions : TreeOptions {
   // The commit of an Icechunk repository (SourceAccess::at); "" for the branch main.
   std::string at;
 
-  // The locations from which virtual chunks of an Icechunk repository may be read, in the order of
-  // the options.
+  // The locations from which virtual chunks of an Icechunk repository may be read: those of
+  // virtual= in the order of the options, then those of virtual_file=.
   std::vector<VirtualPrefix> virtual_prefixes;
+  std::string virtual_file;  // the absolute path of the file of virtual_file=; "" for none
+  std::string virtual_text;  // its contents, which are read once per mount
 
   RemoteOptions remote;  // only for a store in a bucket or on a web server
 

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "fs/options/option_table.h"
+#include "zarrcore/net/virtual_file.h"
 #include "zarrcore/os/descriptor.h"
 
 namespace zarrfs {
@@ -194,6 +195,18 @@ Result<void> ApplySettings(MountOptions& options) {
     });
   }
   return ApplyThoseAfterO(options);
+}
+
+Result<void> ReadVirtualText(MountOptions& options) {
+  if (options.virtual_file.empty()) return {};
+  auto text = ReadVirtualFile(options.virtual_file);
+  if (!text) return Fail(text);
+  options.virtual_text = *std::move(text);
+  return ApplyVirtualText(options);
+}
+
+Result<void> ApplyVirtualText(MountOptions& options) {
+  return AddVirtualFile(options.virtual_text, options.virtual_file, options.virtual_prefixes);
 }
 
 Result<void> ApplyWords(MountOptions& options) {

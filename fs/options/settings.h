@@ -34,6 +34,13 @@ namespace zarrfs {
 /// expected values.
 [[nodiscard]] Result<void> ApplySettings(MountOptions& options);
 
+/// Reads the file of virtual_file= into `options.virtual_text`, and applies that. Fails like
+/// ReadVirtualFile() and AddVirtualFile().
+[[nodiscard]] Result<void> ReadVirtualText(MountOptions& options);
+
+/// Adds the prefixes of `options.virtual_text` to those of virtual=. Fails like AddVirtualFile().
+[[nodiscard]] Result<void> ApplyVirtualText(MountOptions& options);
+
 /// Applies `options.config`, then `options.settings`, without reading a file.
 [[nodiscard]] Result<void> ApplyWords(MountOptions& options);
 

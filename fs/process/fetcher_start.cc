@@ -20,7 +20,7 @@ constexpr std::string_view kFetchWord = "--fetch";
 }  // namespace
 
 void ExecuteFetcher(const Descriptor& program, StartMessage state, const FetchChannel& channel,
-                    const SecretTexts& secrets, const Descriptor& begun) {
+                    const std::vector<SecretTexts>& secrets, const Descriptor& begun) {
   state.keeper = static_cast<uint64_t>(getppid());
   state.fetch_socket = NumberFor(channel.server);
   state.fetch_memory = NumberFor(channel.memory);
@@ -68,7 +68,7 @@ std::optional<int> RunAsFetcher(int argc, char** argv) {
   if (!fetched) return fail(fetched.error());
   if (!*fetched) return kExitSystem;
   RemoteSource& source = **fetched;
-  source.secrets = SecretsOf(state);
+  if (!SetSecretsOfAll(SecretsOf(state), source)) return kExitSystem;
   ReportFetcherBegun(Inherited(state.begun));
   const FetchChannel channel{Descriptor(), Inherited(state.fetch_socket),
                              Inherited(state.fetch_memory)};

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fs/mount/start_message.h"
 #include "zarrcore/net/fetch_channel.h"
@@ -22,7 +23,7 @@ namespace zarrfs {
 /// the write end of the pipe in which the fetcher reports its version. Returns only on failure,
 /// with errno.
 void ExecuteFetcher(const Descriptor& program, StartMessage state, const FetchChannel& channel,
-                    const SecretTexts& secrets, const Descriptor& begun);
+                    const std::vector<SecretTexts>& secrets, const Descriptor& begun);
 
 /// Writes this program's FetchChannel::kVersion into the pipe `begun`.
 void ReportFetcherBegun(const Descriptor& begun);

@@ -34,16 +34,23 @@ Result<void> StoreFetcher::Start(std::optional<OpenedFiles> files) {
   if (!channel) return Fail(channel);
   source_ = **std::move(source);
   if (files) {
-    source_->secrets = std::move(files->secrets);
+    SetSecretsOfAll(std::move(files->secrets), *source_);
     key_list_ = std::move(files->list);
   } else if (const std::string& list = source_->options.list_file; !list.empty()) {
     // Opening a pipe without a writer must not block the keeper.
     key_list_.reset(open(list.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     fcntl(key_list_.get(), F_SETFL, 0);
   }
-  ReadSecrets(*source_);
+  ForEachOrigin(*source_, ReadSecrets);
   channel_ = *std::move(channel);
   return StartProcess(static_cast<bool>(program_));
+}
+
+std::vector<SecretTexts> StoreFetcher::secrets() const {
+  std::vector<SecretTexts> secrets;
+  if (!source_) return secrets;
+  ForEachOrigin(*source_, [&](const RemoteSource& each) { secrets.push_back(each.secrets); });
+  return secrets;
 }
 
 Result<void> StoreFetcher::StartProcess(bool executes) {
@@ -57,12 +64,12 @@ Result<void> StoreFetcher::StartProcess(bool executes) {
   const Descriptor report(pipe[1]);
   const auto execute = [&] {
     // Called in the new process, because a hung file system must not block the keeper.
-    if (const std::string problem = RenewSecrets(source_->options, source_->secrets);
-        !problem.empty()) {
-      spdlog::warn("{}: {}", options_.source.text(), problem);
-    }
+    ForEachOrigin(*source_, [](RemoteSource& origin) {
+      const std::string problem = RenewSecrets(origin.options, origin.secrets);
+      if (!problem.empty()) spdlog::warn("{}: {}", origin.name, problem);
+    });
     if (!executes) return;
-    ExecuteFetcher(program_, WithOptions(options_, config_), channel_, source_->secrets, report);
+    ExecuteFetcher(program_, WithOptions(options_, config_), channel_, secrets(), report);
     beginning_.LogNoProgram();
     ReportFetcherBegun(report);
   };
@@ -96,7 +103,7 @@ void StoreFetcher::Forget() {
   begun_.reset();
   if (!source_) return;
   ForgetSecrets();
-  Erase(source_->secrets);
+  ForEachOrigin(*source_, [](RemoteSource& origin) { Erase(origin.secrets); });
 }
 
 void StoreFetcher::OnEnd(std::optional<int> status) {

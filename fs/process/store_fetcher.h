@@ -19,8 +19,10 @@ namespace zarrfs {
 
 /// The files that options name. They are opened and read once per mount.
 struct OpenedFiles {
-  SecretTexts secrets = {};  // the contents of the files of headers= and query=
-  Descriptor list = {};      // the file of list=; may be empty
+  // The contents of the files of headers= and query=: those of the store, and of each prefix of
+  // virtual= that is not local.
+  std::vector<SecretTexts> secrets = {};
+  Descriptor list = {};  // the file of list=; may be empty
 };
 
 class StoreFetcher {
@@ -47,8 +49,8 @@ class StoreFetcher {
 
   /// The file of the option list=.
   [[nodiscard]] const Descriptor& key_list() const { return key_list_; }
-  /// The contents of the files of headers= and query=.
-  [[nodiscard]] SecretTexts secrets() const { return source_ ? source_->secrets : SecretTexts(); }
+  /// The contents of the files of headers= and query=; see OpenedFiles.
+  [[nodiscard]] std::vector<SecretTexts> secrets() const;
 
   /// The process id of the fetcher; -1 if none runs.
   [[nodiscard]] pid_t pid() const { return process_.pid(); }

@@ -30,6 +30,9 @@ void Begin(std::string_view input) {
   Require(DescriptorsOf(*state).size() <= 9, "no more descriptors than there are records");
   Require(!CheckWorkerStart(*state) && !CheckFetcherStart(*state) && !CheckTrialStart(*state),
           "a program with another parent to be refused");
+  StartMessage same = *state;
+  SetSecrets(SecretsOf(*state), same);
+  Require(SecretsOf(same) == SecretsOf(*state), "the same secrets");
   const auto options = OptionsOf(*state);
   if (options) (void)WithOptions(*options, options->config);
 }

@@ -43,6 +43,7 @@ RUN = {
 NOT_RUN = {
     ("METRICS.md", "apt install prometheus-node-exporter"): "tests/boot/run starts the timer",
     ("OPTIONS.md", "/data/ocean.zarr  /mnt/ocean"): "tests/boot/run has this line in its /etc/fstab",
+    ("OPTIONS.md", "# A line that begins with #"): "test_virtual_file.py takes it as a file",
     ("PYTHON.md", "pip install ./zarrfs-"): "tests/install/run wheels",
     ("SECURITY.md", "sandbox: "): "a line that a mount prints, not commands",
     ("SECURITY.md", "fetcher: "): "a line that a mount prints, not commands",

@@ -26,6 +26,17 @@ def store(request, moto, nginx, keys):
     return (f"s3://{BUCKET}/{PREFIX}", ["-o", f"endpoint={moto}"]) if request.param == "bucket" else (f"{nginx[0]}/ocean.zarr", [])
 
 
+def test_a_token_is_read_before_the_process_that_sends_it_is_confined(folder, tmp_path):
+    (tmp_path / "token").write_text("X-Token: one\n")
+
+    def refuse(path, headers):
+        return None if headers.get("X-Token") == "one" else 401
+
+    with faulty_server.serving(folder.parent, refuse) as server:
+        found = json.loads(run("info", "--json", f"{server.url}/{folder.name}", "-o", f"headers={tmp_path / 'token'}"))
+    assert {node["path"] for node in found["nodes"]} >= {"shards", "deep/plain"}
+
+
 def test_references_are_those_of_the_folder(store, folder, tmp_path):
     address, options = store
     run("refs", *options, address, "--out", tmp_path / "remote.json")

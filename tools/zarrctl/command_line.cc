@@ -84,7 +84,7 @@ int CommandLine::Run(int argc, char** argv) {
   auto commit = TakeCommit(remote_);
   if (!commit) return Complain(fmt::format("-o at={}", commit.error().message));
   auto prefixes = TakeVirtualPrefixes(remote_);
-  if (!prefixes) return Complain(fmt::format("-o virtual={}", prefixes.error().message));
+  if (!prefixes) return Complain(fmt::format("-o {}", prefixes.error().message));
   SetCommit(*std::move(commit), *std::move(prefixes));
   if (const auto connected = Connect(); !connected) return Complain(connected.error());
   if (const auto limited = SetMemory(); !limited) return Complain(limited.error());
@@ -165,7 +165,8 @@ void CommandLine::AddRemote(CLI::App* command) {
       ->add_option(
           "-o", remote_,
           "Options of a store in a bucket or on a web server, or of an Icechunk repository, "
-          "as of a mount: endpoint=URL,region=REGION, at=tag.NAME, virtual=PREFIX")
+          "as of a mount: endpoint=URL,region=REGION, at=tag.NAME, virtual=PREFIX, "
+          "virtual_file=FILE")
       ->type_name("NAME=VALUE,...");
 }
 

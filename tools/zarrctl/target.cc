@@ -18,6 +18,7 @@
 #include "zarrcore/icechunk/virtual_chunks.h"
 #include "zarrcore/metadata/consolidated_member.h"
 #include "zarrcore/net/fetcher_process.h"
+#include "zarrcore/net/virtual_file.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -247,18 +248,26 @@ Result<std::string> TakeCommit(std::string& options) {
 
 Result<std::vector<VirtualPrefix>> TakeVirtualPrefixes(std::string& options) {
   constexpr std::string_view kName = "virtual=";
+  constexpr std::string_view kFileName = "virtual_file=";
   std::vector<VirtualPrefix> prefixes;
   std::string others;
+  std::string file;
   for (const std::string& word : SplitOptions(options)) {
-    if (!word.starts_with(kName)) {
+    if (word.starts_with(kFileName)) {
+      file = word.substr(kFileName.size());
+    } else if (word.starts_with(kName)) {
+      const auto added = AddVirtualPrefix(std::string_view(word).substr(kName.size()), prefixes);
+      if (!added) return Fail(added.error().code, "virtual={}", added.error().message);
+    } else {
       others += (others.empty() ? "" : ",") + EscapeOption(word);
-      continue;
     }
-    const auto added = AddVirtualPrefix(std::string_view(word).substr(kName.size()), prefixes);
-    if (!added) return Fail(added);
   }
   options = std::move(others);
-  return prefixes;
+  if (file.empty()) return prefixes;
+  const auto text = ReadVirtualFile(file);
+  if (!text) return Fail(text);
+  const auto added = AddVirtualFile(*text, file, prefixes);
+  return added ? std::move(prefixes) : Result<std::vector<VirtualPrefix>>(Fail(added));
 }
 
 void SetCommit(std::string at, std::vector<VirtualPrefix> prefixes) {

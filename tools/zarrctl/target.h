@@ -26,8 +26,9 @@ void SetLinksToFollow(LinkPolicy policy);
 /// not a commit.
 [[nodiscard]] Result<std::string> TakeCommit(std::string& options);
 
-/// Removes each `virtual=PREFIX` likewise, and returns the locations from which virtual chunks of
-/// the repository may be read.
+/// Removes each `virtual=PREFIX` and `virtual_file=FILE` likewise, reads FILE, and returns the
+/// locations from which virtual chunks of the repository may be read. The message of an error
+/// begins with the name of the option or file.
 [[nodiscard]] Result<std::vector<VirtualPrefix>> TakeVirtualPrefixes(std::string& options);
 
 /// Sets the commit, and the locations of its virtual chunks, for all stores that are opened

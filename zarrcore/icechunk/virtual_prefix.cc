@@ -160,7 +160,7 @@ Parsed<Address> Parse(std::string_view text) {
   if (slash == rest.npos) return Why("no '/' follows its host or bucket");
   auto authority = Authority(*row, rest.substr(0, slash));
   if (!authority) return Why(authority.error());
-  Address address{{row->scheme, *std::move(authority), {}}, {}};
+  Address address{{row->scheme, *std::move(authority), {}, {}}, {}};
   auto added = AddPath(rest.substr(slash + 1), address);
   if (!added) return Why(added.error());
   return address;
@@ -205,6 +205,10 @@ std::string VirtualPrefix::Path() const {
   std::string path;
   for (const std::string& folder : folders) path += '/' + folder;
   return path.empty() ? "/" : path;
+}
+
+bool VirtualPrefix::IsSamePlaceAs(const VirtualPrefix& other) const {
+  return scheme == other.scheme && authority == other.authority && folders == other.folders;
 }
 
 Result<VirtualPrefix> ParseVirtualPrefix(std::string_view text) {

@@ -274,7 +274,7 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
   Verdict verdict = Judge(reply, origin.source, job->origin.Name(job->request), url);
   using Kind = Verdict::Kind;
   if (reply.status != 0) origin.has_answered = true;
-  const bool has_secrets = !origin.source.is_virtual;
+  const bool has_secrets = !origin.source.is_virtual || origin.source.has_credentials();
   if (on_refused_ && has_secrets && (reply.status == 401 || reply.status == 403)) on_refused_();
   // If the store answers that a listing does not exist, this does not prove that the folder is
   // empty.

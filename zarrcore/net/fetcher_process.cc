@@ -76,8 +76,11 @@ bool IsSecret(std::string_view name) {
 
 }  // namespace
 
-void RunFetcher(const RemoteSource& source, const FetchChannel& channel, pid_t parent,
+void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t parent,
                 const FetcherProcess::Confine& confine) {
+  RemoteSource source = of;
+  // The sandbox denies these files. Their paths may name descriptors, which are closed next.
+  ForEachOrigin(source, ReadSecrets);
   const FetchChannel own = CloseAllBut(channel);
   std::unique_ptr<DiskCache> disk;
   if (const RemoteOptions& options = source.options; !options.disk_cache.empty()) {

@@ -58,7 +58,7 @@ class FetcherProcess {
 
 /// Runs the rest of the process, a child of `parent` that Start() has forked. Uses the server's end
 /// of `channel` and its memory, and closes all other descriptors.
-[[noreturn]] void RunFetcher(const RemoteSource& source, const FetchChannel& channel, pid_t parent,
+[[noreturn]] void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t parent,
                              const FetcherProcess::Confine& confine);
 
 /// Overwrites the keys and proxies in the environment of a process that must not know them, and of

@@ -76,6 +76,28 @@ std::pair<dev_t, ino_t> IdentityOf(const std::string& path) {
   return {status.st_dev, status.st_ino};
 }
 
+// Adds the files with keys that requests of one origin need.
+void AddKeys(const RemoteSource& source, const std::string& home, FetcherNeeds& needs) {
+  if (!source.is_s3) {
+    const bool uses_netrc = !source.url.empty() && !source.is_virtual;
+    if (uses_netrc && !home.empty()) Add(home + "/.netrc", needs.readable);
+    return;
+  }
+  if (source.options.anonymous && source.is_region_known && source.is_endpoint_known) return;
+  if (!home.empty()) Add(home + "/.aws", needs.readable);
+  for (const char* const name : kVariablesOfKeys) Add(Environment(name), needs.readable);
+  AwsProfile profile = ReadAwsProfile(source.options.profile);
+  Add(profile["web_identity_token_file"], needs.readable);
+  needs.starts_programs |= !source.options.anonymous && !profile["credential_process"].empty();
+}
+
+// Identifies the secrets of all origins; "" if none of them may change.
+std::string VersionOfAll(const RemoteSource& source) {
+  std::string version;
+  ForEachOrigin(source, [&](const RemoteSource& each) { version += each.secrets.version; });
+  return version;
+}
+
 }  // namespace
 
 FetcherNeeds NeedsOfFetcher(const RemoteSource& source) {
@@ -87,17 +109,7 @@ FetcherNeeds NeedsOfFetcher(const RemoteSource& source) {
   const auto* const curl = curl_version_info(CURLVERSION_NOW);
   if (curl->cainfo != nullptr) Add(curl->cainfo, needs.readable);
   if (curl->capath != nullptr) Add(curl->capath, needs.readable);
-  if (!source.is_s3) {
-    const bool uses_netrc = !source.url.empty();  // prefixes of virtual= do not use it
-    if (uses_netrc && !home.empty()) Add(home + "/.netrc", needs.readable);
-    return needs;
-  }
-  if (source.options.anonymous && source.is_region_known && source.is_endpoint_known) return needs;
-  if (!home.empty()) Add(home + "/.aws", needs.readable);
-  for (const char* const name : kVariablesOfKeys) Add(Environment(name), needs.readable);
-  AwsProfile profile = ReadAwsProfile(source.options.profile);
-  Add(profile["web_identity_token_file"], needs.readable);
-  needs.starts_programs = !source.options.anonymous && !profile["credential_process"].empty();
+  ForEachOrigin(source, [&](const RemoteSource& each) { AddKeys(each, home, needs); });
   return needs;
 }
 
@@ -121,8 +133,8 @@ void LoadLibrariesOfFetcher() {
 struct ReplacementWatch::State {
   std::vector<std::string> paths;
   std::vector<std::pair<dev_t, ino_t>> known;
-  RemoteOptions options;
-  std::string version;  // the version of the secrets; "" if there are none
+  std::vector<RemoteOptions> options;  // those of all origins
+  std::string version;                 // the version of the secrets; "" if there are none
   Mutex mutex;
   CondVar changed;
   uint64_t asked GUARDED_BY(mutex) = 0;  // the number of calls of LookNow()
@@ -134,7 +146,8 @@ struct ReplacementWatch::State {
       if (now != known[n] && now.second != 0) _exit(kExitReplaced);
     }
     if (version.empty()) return;
-    const std::string now = VersionOfSecrets(options);
+    std::string now;
+    for (const RemoteOptions& each : options) now += VersionOfSecrets(each);
     if (!now.empty() && now != version) _exit(kExitReplaced);
   }
 };
@@ -143,8 +156,9 @@ ReplacementWatch::ReplacementWatch(std::vector<std::string> paths, const RemoteS
     : state_(std::make_shared<State>()) {
   for (const std::string& path : paths) state_->known.push_back(IdentityOf(path));
   state_->paths = std::move(paths);
-  state_->options = source.options;
-  state_->version = source.secrets.version;
+  ForEachOrigin(source,
+                [this](const RemoteSource& each) { state_->options.push_back(each.options); });
+  state_->version = VersionOfAll(source);
   // A separate thread, because a hung file server must not block any other thread.
   std::thread([state = state_] {
     for (;;) {

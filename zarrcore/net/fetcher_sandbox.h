@@ -18,7 +18,7 @@ struct FetcherNeeds {
   std::vector<std::string> readable;
 };
 
-/// For a bucket, reads the profile in ~/.aws. Sets HOME if it is not set, because a process that
+/// For buckets, reads the profiles in ~/.aws. Sets HOME if it is not set, because a process that
 /// becomes another user could not find the folder again.
 [[nodiscard]] FetcherNeeds NeedsOfFetcher(const RemoteSource& source);
 
@@ -33,8 +33,8 @@ inline constexpr int kExitReplaced = 75;
 /// a file of headers= or query= has changed, because only the next process gets its contents.
 class ReplacementWatch {
  public:
-  /// Starts a thread that checks `paths` and the files in `source`, whose contents are identified
-  /// by `source.secrets.version`.
+  /// Starts a thread that checks `paths` and the files in `source` and its prefixes, whose contents
+  /// are identified by `secrets.version`.
   ReplacementWatch(std::vector<std::string> paths, const RemoteSource& source);
 
   /// Makes the thread check now, for a request that the server has refused. If a secret is new, the

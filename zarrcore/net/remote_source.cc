@@ -228,6 +228,13 @@ void ReadSecrets(RemoteSource& source) {
   if (!source.secrets.are_read) source.secrets = ReadSecretFiles(source.options);
 }
 
+bool SetSecretsOfAll(std::vector<SecretTexts> secrets, RemoteSource& source) {
+  if (secrets.size() != 1 + source.prefixes.size()) return false;
+  auto next = secrets.begin();
+  ForEachOrigin(source, [&](RemoteSource& origin) { origin.secrets = std::move(*next++); });
+  return true;
+}
+
 bool IsBucket(std::string_view source) {
   return source.starts_with(kS3) || source.starts_with(kGoogle);
 }
@@ -246,6 +253,7 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
 #endif
   RemoteSource remote;
   remote.name = WithoutSlashes(source);
+  remote.address = source;
   remote.options = options;
   if (IsBucket(source)) return ParseS3(source, std::move(remote));
   if (source.starts_with(kAzure)) return ParseAzure(source, std::move(remote));
@@ -262,9 +270,18 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
 
 namespace {
 
+// Whether the options of a prefix say who asks. Without that, no request is signed.
+bool SayWhoAsks(const VirtualPrefix& prefix, const RemoteOptions& options) {
+  const auto words = SplitOptions(prefix.options);
+  return !options.profile.empty() || options.requester_pays ||
+         std::ranges::find(words, "anonymous=no") != words.end();
+}
+
 Result<RemoteSource> ParsePrefix(const VirtualPrefix& prefix, const RemoteOptions& of_store) {
-  RemoteOptions options;
-  options.anonymous = true;
+  auto given = ParseRemoteOptions(prefix.options, /*may_have_others=*/false);
+  if (!given) return Fail(given);
+  RemoteOptions options = *std::move(given);
+  options.anonymous |= !SayWhoAsks(prefix, options);
   options.timeout = of_store.timeout;
   std::string address = prefix.Text();
   if (prefix.scheme == VirtualScheme::kS3) {
@@ -274,7 +291,10 @@ Result<RemoteSource> ParsePrefix(const VirtualPrefix& prefix, const RemoteOption
   auto remote = ParseRemoteSource(address, options);
   if (!remote) return remote;
   remote->name = WithoutSlashes(prefix.Text());
-  remote->is_region_known = remote->is_endpoint_known = true;
+  // Only a prefix with a profile may read ~/.aws for its region and endpoint.
+  if (options.anonymous && options.profile.empty()) {
+    remote->is_region_known = remote->is_endpoint_known = true;
+  }
   remote->is_virtual = true;
   return remote;
 }
@@ -311,8 +331,10 @@ RemoteSource WithProfile(const RemoteSource& source) {
   RemoteOptions options = source.options;
   if (!source.is_region_known) options.region = profile["region"];
   if (!source.is_endpoint_known) options.endpoint = profile["endpoint_url"];
-  auto remote = ParseRemoteSource(source.name, options);
+  auto remote = ParseRemoteSource(source.address, options);
   if (remote) {
+    remote->name = source.name;
+    remote->is_virtual = source.is_virtual;
     remote->secrets = source.secrets;
     remote->prefixes = source.prefixes;
     return *std::move(remote);

@@ -63,6 +63,7 @@ struct RemoteOptions {
 struct RemoteSource {
   bool is_s3 = false;
   std::string name;      // the address as given, for messages; without a final slash
+  std::string address;   // the address as parsed
   std::string url;       // the percent-encoded address of the folder of all keys, or of one object
   std::string list_url;  // the address of the bucket; only for S3
   std::string prefix;    // the prefix of keys in the bucket; "" or ends in a slash; only for S3
@@ -75,10 +76,16 @@ struct RemoteSource {
   std::string problem;  // why no request may be sent; "" if requests may be sent
 
   /// True for a prefix of virtual=, which only references of a repository use. It is read without
-  /// credentials and ~/.netrc, and only at addresses that MayConnect() allows.
+  /// ~/.netrc, and only at addresses that MayConnect() allows.
   bool is_virtual = false;
   /// The prefixes of virtual= that are not local. FetchRequest::store is an index + 1.
   std::vector<RemoteSource> prefixes;
+
+  /// True if requests may be sent with credentials: a signature, headers= or query=.
+  [[nodiscard]] bool has_credentials() const {
+    return (is_s3 && !options.anonymous) || !options.headers_file.empty() ||
+           !options.query_file.empty();
+  }
 };
 
 /// Parses the address of a store. kInvalidArgument, with advice, if `source` is not one. Reads
@@ -88,14 +95,32 @@ struct RemoteSource {
 
 /// The source of a fetcher: the objects of the store `source`, unless that is a local path, and
 /// those below each of `prefixes` that is not local. Of `options`, only `timeout` applies to
-/// prefixes; the environment determines the region and endpoint of a bucket. Fails like
+/// prefixes, which have options of their own. A bucket is read unsigned unless these say who asks.
+/// The environment determines the region and endpoint of a bucket whose options do not. Fails like
 /// ParseRemoteSource().
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options,
                                                      std::span<const VirtualPrefix> prefixes);
 
-/// Reads the files of headers= and query= into `source.secrets`, unless that has been done.
+/// Reads the files of headers= and query= into `source.secrets`, unless that has been done. The
+/// prefixes keep their secrets.
 void ReadSecrets(RemoteSource& source);
+
+/// Calls `use` with `source` and with each of its prefixes, in this order.
+template <typename Use>
+void ForEachOrigin(RemoteSource& source, const Use& use) {
+  use(source);
+  for (RemoteSource& prefix : source.prefixes) use(prefix);
+}
+template <typename Use>
+void ForEachOrigin(const RemoteSource& source, const Use& use) {
+  use(source);
+  for (const RemoteSource& prefix : source.prefixes) use(prefix);
+}
+
+/// Moves `secrets`, in the order of ForEachOrigin(), into `source` and its prefixes. False if their
+/// number differs.
+bool SetSecretsOfAll(std::vector<SecretTexts> secrets, RemoteSource& source);
 
 /// Returns `source` with its unknown region and endpoint replaced by those of the profile in
 /// ~/.aws. Reads files with secrets, so only the fetching process may call it.

@@ -49,20 +49,6 @@ SecretFile ReadFirst(const std::string& path) {
   return found;
 }
 
-// True if only root and `owner` can write to the file or link at `path`, or replace it.
-bool OnlyTheyCanChange(std::filesystem::path path, uint32_t owner) {
-  for (;; path = path.parent_path()) {
-    struct stat info = {};
-    if (lstat(path.c_str(), &info) != 0) return false;
-    const bool is_theirs = info.st_uid == 0 || info.st_uid == owner;
-    const bool others_may_write = !S_ISLNK(info.st_mode) && (info.st_mode & 022) != 0;
-    // In a folder with the sticky bit, such as /tmp, other users cannot replace their files.
-    const bool is_sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
-    if (!is_theirs || (others_may_write && !is_sticky)) return false;
-    if (!path.has_relative_path()) return true;
-  }
-}
-
 // Reads the file again into `known`. Returns "" on success, and otherwise the reason.
 std::string Renew(const std::string& path, SecretFile& known) {
   if (path.empty() || !known.owner) return "";
@@ -101,6 +87,19 @@ std::string VersionOf(const std::string& path) {
 }
 
 }  // namespace
+
+bool OnlyTheyCanChange(std::filesystem::path path, uint32_t owner) {
+  for (;; path = path.parent_path()) {
+    struct stat info = {};
+    if (lstat(path.c_str(), &info) != 0) return false;
+    const bool is_theirs = info.st_uid == 0 || info.st_uid == owner;
+    const bool others_may_write = !S_ISLNK(info.st_mode) && (info.st_mode & 022) != 0;
+    // In a folder with the sticky bit, such as /tmp, other users cannot replace their files.
+    const bool is_sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
+    if (!is_theirs || (others_may_write && !is_sticky)) return false;
+    if (!path.has_relative_path()) return true;
+  }
+}
 
 SecretTexts ReadSecretFiles(const RemoteOptions& options) {
   // The version is determined before the contents are read, so a later change is noticed.

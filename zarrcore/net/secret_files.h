@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,8 @@ struct SecretFile {
   /// The user id of the file's owner. nullopt if the path led to a pipe or did not exist; the file
   /// is then not read again.
   std::optional<uint32_t> owner = {};
+
+  bool operator==(const SecretFile&) const = default;
 };
 
 struct SecretTexts {
@@ -27,6 +30,8 @@ struct SecretTexts {
   SecretFile query = {};
   /// Identifies the files' contents (VersionOfSecrets). "" if neither file is read again.
   std::string version = {};
+
+  bool operator==(const SecretTexts&) const = default;
 };
 
 /// Reads both files for the first time, at most 64 KiB of each. A file that cannot be read is "".
@@ -43,5 +48,8 @@ struct SecretTexts {
 
 /// Overwrites the secrets in memory.
 void Erase(SecretTexts& secrets);
+
+/// True if only root and `owner` can write to the file or link at `path`, or replace it.
+[[nodiscard]] bool OnlyTheyCanChange(std::filesystem::path path, uint32_t owner);
 
 }  // namespace zarrfs

@@ -134,7 +134,7 @@ bool AddsSlash(std::string_view location, std::string_view url) {
 
 // The option that sets the region of a bucket, without its value.
 std::string_view RegionOption(const RemoteSource& source) {
-  return source.is_virtual ? "AWS_REGION=" : "region=";
+  return source.is_virtual ? "virtual_file=, with region=" : "region=";
 }
 
 Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std::string_view what,
@@ -203,6 +203,12 @@ Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const Remot
   return {};
 }
 
+std::string_view HintForVirtual(const RemoteSource& source) {
+  return source.has_credentials()
+             ? ""
+             : "; this prefix is read without credentials: virtual_file= can name some";
+}
+
 Verdict JudgeForbidden(const std::string& code, const RemoteSource& source, std::string_view what,
                        std::string_view url) {
   const bool is_about_object = !source.is_s3 || code.empty() || code == "AccessDenied";
@@ -211,7 +217,7 @@ Verdict JudgeForbidden(const std::string& code, const RemoteSource& source, std:
   }
   std::string hint;
   if (source.is_virtual) {
-    hint = "; virtual chunks are read without credentials";
+    hint = HintForVirtual(source);
   } else if (source.is_s3 && is_about_object) {
     if (source.options.anonymous) hint = "; is the bucket public? anonymous signs nothing";
     hint +=
@@ -267,7 +273,7 @@ Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_vi
   if (status == 401) {
     return Say(Kind::kError, ErrorCode::kPermissionDenied, "{}: {} requires a login{}", what,
                HostOf(url),
-               source.is_virtual ? "; virtual chunks are read without credentials"
+               source.is_virtual ? HintForVirtual(source)
                                  : ": use ~/.netrc, or headers=FILE with a token");
   }
   // Servers that do not support suffix ranges answer 501; web servers also answer 400, and Azurite

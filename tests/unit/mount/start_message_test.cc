@@ -25,6 +25,7 @@ StartMessage Sample() {
           .config = {"source=/elsewhere", "view=v2"},
           .config_read = {"view=v3"},
           .settings = {"ttl=7", "umask=077"},
+          .virtual_text = "file:///data/nc/\n# a=b\n",
           .foreground = 1,
           .log_level = "warning",
           .index_cache = 12345,
@@ -33,10 +34,7 @@ StartMessage Sample() {
           .takes_over = 1,
           .channel = 7,
           .ids = 8,
-          .headers = std::string("Authorization: x\n\0", 18),
-          .query = "sig=1%2B",
-          .secrets_version = "5:6\n",
-          .headers_owner = 1000,
+          .secrets = {"417574683a2078,1000,7369673d31,,353a360a", ",,,,"},
           .journal = 3,
           .init = std::string("\0\1\xfe=", 4),
           .answer = std::string("\0", 1)};
@@ -63,9 +61,9 @@ TEST(StartMessageTest, OtherFormatsAreRefusedByTheirNumber) {
   ASSERT_FALSE(parsed);
   EXPECT_EQ(parsed.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(parsed.error().message,
-            "start message: expected format 5, found 1: unmount and mount again instead");
+            "start message: expected format 6, found 1: unmount and mount again instead");
   // Whatever follows.
-  EXPECT_NE(WhyNot(Record("zarrfs-start=6") + "nonsense").find("found 6"), std::string::npos);
+  EXPECT_NE(WhyNot(Record("zarrfs-start=7") + "nonsense").find("found 7"), std::string::npos);
 }
 
 TEST(StartMessageTest, WhatDoesNotHoldTogetherIsRefused) {
@@ -86,7 +84,8 @@ TEST(StartMessageTest, WhatDoesNotHoldTogetherIsRefused) {
   for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
     end = text.find('\0', begin) + 1;
     const std::string name = text.substr(begin, text.find('=', begin) - begin);
-    const bool is_list = name == "config" || name == "config_read" || name == "setting";
+    const bool is_list =
+        name == "config" || name == "config_read" || name == "setting" || name == "secrets";
     const std::string without = text.substr(0, begin) + text.substr(end);
     EXPECT_EQ(WhyNot(without).empty(), is_list) << name;
     needed += is_list ? 0U : 1U;
@@ -107,6 +106,13 @@ TEST(StartMessageTest, ValuesAreChecked) {
            {"channel=7", "channel=99999999999"},
            {"channel=7", "channel=0x7"},
            {"cache=1073741824", "cache=18446744073709551616"},
+           {"virtual_text=66", "virtual_text=6"},
+           {"secrets=41", "secrets=4"},
+           {"secrets=417574683a2078,", "secrets=417574683a2078"},
+           {"secrets=,,,,", "secrets=,,,"},
+           {"secrets=,,,,", "secrets=,,,,,"},
+           {"secrets=,,,,", "secrets=,x,,,"},
+           {"secrets=,,,,", "secrets=,4294967296,,,"},
            {"init=0001fe3d", "init=0001fe3"},
            {"init=0001fe3d", "init=0001fe3g"}}) {
     std::string changed = text;
@@ -132,6 +138,8 @@ TEST(StartMessageTest, OptionsAreThoseInForce) {
   EXPECT_EQ(options->log_level, "warning");
   EXPECT_EQ(options->config, std::vector<std::string>{"view=v3"}) << "with which a reload compares";
   EXPECT_TRUE(options->foreground);
+  ASSERT_EQ(options->virtual_prefixes.size(), 1U) << "of virtual_text";
+  EXPECT_EQ(options->virtual_prefixes.front().Text(), "file:///data/nc/");
 
   state.settings.emplace_back("from_the_past=1");
   options = OptionsOf(state);
@@ -151,6 +159,27 @@ TEST(StartMessageTest, OptionsComeThrough) {
   EXPECT_EQ(again->view, "v2");
   EXPECT_EQ(again->cache, uint64_t{3} << 20U);
   EXPECT_EQ(again->ttl, 3.0);
+}
+
+TEST(StartMessageTest, SecretsAreThoseOfTheStoreAndOfEachPrefix) {
+  const std::vector<SecretTexts> secrets = {
+      {.are_read = true,
+       .headers = {.text = std::string("Token: x,\n\0", 11), .owner = 1000},
+       .query = {.text = "sig=1%2B", .owner = {}},
+       .version = "5:6\n"},
+      {.are_read = true},
+      {.are_read = true, .query = {.text = "", .owner = UINT32_MAX}}};
+  StartMessage state = Sample();
+  SetSecrets(secrets, state);
+  const auto parsed = ParseStartMessage(ToText(state));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(SecretsOf(*parsed), secrets);
+}
+
+TEST(StartMessageTest, AFileOfPrefixesThatIsWrongIsRefused) {
+  StartMessage state = Sample();
+  state.virtual_text = "nonsense\n";
+  EXPECT_FALSE(OptionsOf(state));
 }
 
 TEST(StartMessageTest, StartOfAWorkerIsChecked) {

@@ -154,11 +154,17 @@ TEST(VerdictTest, OfAPrefixOfVirtualChunksNamesNoOptionOfTheStore) {
     EXPECT_NE(error.message.find("without credentials"), std::string::npos) << error.message;
     EXPECT_EQ(error.message.find("absent=403"), std::string::npos) << error.message;
   }
+  source.options.headers_file = "/token";
+  reply = {};
+  reply.status = 403;
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).error.message.find("without credentials"),
+            std::string::npos);
   source.is_s3 = true;
   reply = {};
   reply.status = 301;
   reply.bucket_region = "us-west-2";
-  EXPECT_NE(Judge(reply, source, "x", kUrl).error.message.find("use AWS_REGION=us-west-2"),
+  EXPECT_NE(Judge(reply, source, "x", kUrl)
+                .error.message.find("use virtual_file=, with region=us-west-2"),
             std::string::npos);
 }
 
