@@ -254,6 +254,7 @@ void FetchAhead::FetchKnown(const Source& source, const ArrayOrder::Next& next) 
   const MutexLock lock(mutex_);
   for (const Range& range : ranges) {
     const auto fetch = [this, source, range] {
+      const AcceptedAnswers accepted(kMaxAgeOfLearned, {});
       if (ranges_.Fetch(*source, range.chunk, range.begin, range.end)) return;
       ranges_.Drop(*source, range.chunk, range.begin, range.end);
     };

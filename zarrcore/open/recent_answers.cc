@@ -13,24 +13,29 @@
 
 #include "zarrcore/base/answer_age.h"
 #include "zarrcore/base/clocks.h"
-#include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/memory_budget.h"
+#include "zarrcore/open/names_of_v2.h"
+#include "zarrcore/open/remembered.h"
 #include "zarrcore/store/forwarding_store.h"
 #include "zarrcore/store/validity.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr size_t kAllBytes = 16u << 20;  // of all remembered documents
-constexpr size_t kListedBytes = 4u << 20;
+using recent::ChargeOf;
+using recent::Documents;
+using recent::KnownObject;
+using recent::Listing;
+using recent::ListingStream;
+using recent::Memory;
+using recent::Remembered;
+using recent::RememberedObject;
+using recent::Text;
+
 constexpr size_t kMaxListed = 1000;  // names in a remembered listing
-// A larger document is not remembered.
-constexpr uint64_t kMaxBytes = 8u << 20;
 // The size of the first request. The root's document may hold consolidated metadata.
 constexpr size_t kFirstBytes = 64u << 10;
 constexpr size_t kFirstBytesOfRoot = 1u << 20;
-// After so many listed objects that were not of the listed version, listed versions are not used.
-constexpr int kMaxStale = 8;
 // How often an answer that another thread has asked for may turn out to be too old.
 constexpr int kMaxAttempts = 3;
 
@@ -43,120 +48,6 @@ constexpr auto kDocumentsOfNodes = std::span(kNamesOfDocuments).first<3>();
 bool IsDocument(std::string_view key) {
   return std::ranges::find(kNamesOfDocuments, NameOf(key)) != kNamesOfDocuments.end();
 }
-
-struct Text {
-  std::string bytes;
-  MemoryBudget::Share memory;
-};
-
-struct Remembered {
-  int64_t asked_ns = 0;            // of SteadyNowNs(), before the request
-  std::optional<ObjectInfo> info;  // nullopt: there is no such object
-  bool is_racy = false;
-  std::shared_ptr<const Text> text;      // of a document; null: not remembered
-  std::shared_ptr<const Object> object;  // of another object; null: not remembered
-  bool was_listed = false;               // the object
-
-  [[nodiscard]] bool is_too_large() const { return info && info->size() > kMaxBytes; }
-  [[nodiscard]] std::optional<int64_t> changed_ns() const {
-    return info && !is_racy ? std::optional(info->version.ctime_ns) : std::nullopt;
-  }
-};
-
-class RememberedObject final : public Object {
- public:
-  RememberedObject(std::string_view key, ObjectInfo info, std::shared_ptr<const Text> text)
-      : key_(key), info_(std::move(info)), text_(std::move(text)) {}
-
-  const ObjectInfo& info() const override { return info_; }
-  Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
-    const auto bytes = std::as_bytes(std::span(text_->bytes));
-    if (offset > bytes.size() || out.size() > bytes.size() - offset) {
-      return Fail(ErrorCode::kDamaged, "{}: expected {} bytes from {}, found {} in all", key_,
-                  out.size(), offset, bytes.size());
-    }
-    std::ranges::copy(bytes.subspan(offset, out.size()), out.begin());
-    return {};
-  }
-
- private:
-  const std::string key_;
-  const ObjectInfo info_;
-  const std::shared_ptr<const Text> text_;
-};
-
-struct Listing {
-  int64_t asked_ns = 0;
-  std::vector<ListEntry> names;
-};
-using Listings = LruCache<std::string, Listing>;
-
-class ListingStream final : public FolderStream {
- public:
-  explicit ListingStream(std::shared_ptr<const Listing> listing) : listing_(std::move(listing)) {}
-  Result<std::vector<ListEntry>> Next(size_t count) override {
-    const auto begin = listing_->names.begin() + static_cast<ptrdiff_t>(at_);
-    const size_t some = std::min(count, listing_->names.size() - at_);
-    at_ += some;
-    return std::vector<ListEntry>(begin, begin + static_cast<ptrdiff_t>(some));
-  }
-
- private:
-  const std::shared_ptr<const Listing> listing_;
-  size_t at_ = 0;
-};
-
-using Documents = LruCache<std::string, Remembered>;
-
-size_t ChargeOf(const std::string& key) {
-  constexpr size_t kOfObject = 512;  // with its version
-  return sizeof(Remembered) + 128 + 2 * key.capacity() + kOfObject;
-}
-
-// What streams and their store share.
-struct Memory {
-  Documents documents{kAllBytes};  // also other objects, and absent ones
-  Listings listings{kListedBytes};
-  // Whether listings state versions as requests for objects do, as far as is known: one that does
-  // not would make each object look replaced.
-  enum class Trust { kUnknown, kYes, kNo };
-  std::atomic<Trust> listed_versions = Trust::kUnknown;
-  std::atomic<int> stale = 0;  // listed objects that turned out to have been replaced
-
-  // Listings may state some versions in a different form than requests for the objects do. After
-  // kMaxStale objects, listed versions are no longer used.
-  void OnStale(const std::string& key, bool was_listed) {
-    documents.Erase(key);
-    if (!was_listed || ++stale < kMaxStale) return;
-    listed_versions = Trust::kNo;
-    documents.Clear();
-  }
-};
-
-// An object that is forgotten when it turns out to have been replaced.
-class KnownObject final : public Object {
- public:
-  KnownObject(std::shared_ptr<const Object> object, std::shared_ptr<Memory> memory, std::string key,
-              bool was_listed)
-      : object_(std::move(object)),
-        memory_(std::move(memory)),
-        key_(std::move(key)),
-        was_listed_(was_listed) {}
-
-  const ObjectInfo& info() const override { return object_->info(); }
-  bool was_listed() const override { return was_listed_; }
-  Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
-    auto read = object_->Read(offset, out);
-    if (!read && read.error().code == ErrorCode::kStale) memory_->OnStale(key_, was_listed_);
-    return read;
-  }
-
- private:
-  const std::shared_ptr<const Object> object_;
-  const std::shared_ptr<Memory> memory_;
-  const std::string key_;
-  const bool was_listed_;
-};
 
 // Passes a listing on, and remembers it once it has ended.
 class RecordedStream final : public FolderStream {
@@ -177,9 +68,14 @@ class RecordedStream final : public FolderStream {
     if (!next || is_over_) return next;
     bytes_ += next->size() * sizeof(ListEntry);
     for (const ListEntry& entry : *next) bytes_ += entry.name.capacity();
-    is_over_ = next->empty() || listing_.names.size() + next->size() > kMaxListed;
+    listing_.is_whole = listing_.names.size() + next->size() <= kMaxListed;
+    is_over_ = next->empty() || !listing_.is_whole;
     if (!is_over_) listing_.names.insert(listing_.names.end(), next->begin(), next->end());
-    if (next->empty()) {
+    if (!listing_.is_whole) {
+      listing_.names = {};
+      bytes_ = 0;
+    }
+    if (is_over_) {
       const size_t charge = sizeof(Listing) + 128 + folder_.capacity() + bytes_;
       memory_->listings.Put(folder_, std::make_shared<const Listing>(std::move(listing_)), charge);
     }
@@ -226,12 +122,15 @@ class RecordedStream final : public FolderStream {
 
 class RecentAnswers final : public ForwardingStore {
  public:
-  RecentAnswers(const std::shared_ptr<const Store>& store, bool is_listed)
+  RecentAnswers(const std::shared_ptr<const Store>& store, bool is_listed, bool keeps_first_bytes)
       : ForwardingStore(store),
         store_(store),
         is_listed_(is_listed),
-        holder_(ProcessMemory(), [this](uint64_t missing) { memory_->documents.GiveUp(missing); }) {
-  }
+        keeps_first_bytes_(keeps_first_bytes),
+        holder_(ProcessMemory(), [this](uint64_t missing) {
+          memory_->first_bytes.GiveUp(missing);
+          memory_->documents.GiveUp(missing);
+        }) {}
 
   Result<ObjectInfo> Stat(std::string_view key) const override;
   Result<ReadAnswer> Read(std::string_view key, ByteRange range,
@@ -248,6 +147,11 @@ class RecentAnswers final : public ForwardingStore {
   // Makes the request. `known`: what is remembered; may be null.
   [[nodiscard]] Result<Documents::Loaded> Load(const std::string& key, Want want,
                                                const Known& known) const;
+  // The names in a folder, listed by one thread at a time. Null if that fails.
+  [[nodiscard]] std::shared_ptr<const Listing> ListingOf(const std::string& folder) const;
+  // If `key` is a document of a node that is named like a document of Zarr v2, and a listing of the
+  // folder does not have that node: when the listing was requested. Requests one if necessary.
+  [[nodiscard]] std::optional<int64_t> WhenUnlisted(const std::string& key) const;
   // Reads the document; without its text if it is too large or memory is short, or if it takes more
   // than one request and is not wanted.
   [[nodiscard]] Result<Remembered> ReadText(const std::string& key, Want want) const;
@@ -263,6 +167,7 @@ class RecentAnswers final : public ForwardingStore {
 
   const std::shared_ptr<const Store> store_;
   const bool is_listed_;
+  const bool keeps_first_bytes_;
   const std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   const MemoryBudget::Holder holder_;
 };
@@ -297,12 +202,50 @@ Result<Remembered> RecentAnswers::ReadText(const std::string& key, Want want) co
   return document;
 }
 
+std::shared_ptr<const Listing> RecentAnswers::ListingOf(const std::string& folder) const {
+  auto listing = memory_->listings.Get(folder);
+  if (listing != nullptr && IsAccepted(listing->asked_ns, std::nullopt)) return listing;
+  bool is_ours = false;
+  const auto load = [&]() -> Result<recent::Listings::Loaded> {
+    is_ours = true;
+    const auto stream = OpenFolder(folder);
+    if (!stream) return Fail(stream);
+    for (size_t count = 0; count <= kMaxListed;) {
+      const auto names = (*stream)->Next(kMaxListed);
+      if (!names) return Fail(names);
+      if (names->empty()) break;
+      count += names->size();
+    }
+    auto remembered = memory_->listings.Get(folder);  // by the stream
+    if (remembered == nullptr) return Fail(ErrorCode::kIo, "{}: listing not remembered", folder);
+    return recent::Listings::Loaded{std::move(remembered), sizeof(Listing)};
+  };
+  auto listed = memory_->listings.GetOrLoad(folder, load, listing);
+  if (!listed) return nullptr;
+  const bool is_current = is_ours || IsAccepted((*listed)->asked_ns, std::nullopt);
+  return is_current ? *listed : nullptr;
+}
+
+std::optional<int64_t> RecentAnswers::WhenUnlisted(const std::string& key) const {
+  const std::string node(FolderOf(key));
+  if (!is_listed_ || !IsNameOfV2Document(NameOf(node))) return std::nullopt;
+  const auto listing = ListingOf(std::string(FolderOf(node)));
+  if (listing == nullptr || !listing->is_whole) return std::nullopt;
+  const bool is_listed = std::ranges::any_of(listing->names, [&](const ListEntry& entry) {
+    return entry.is_folder && entry.name == NameOf(node);
+  });
+  return is_listed ? std::nullopt : std::optional(listing->asked_ns);
+}
+
 Result<Documents::Loaded> RecentAnswers::Load(const std::string& key, Want want,
                                               const Known& known) const {
-  const int64_t asked_ns = SteadyNowNs();
+  const auto unlisted_ns = WhenUnlisted(key);
+  const int64_t asked_ns = unlisted_ns.value_or(SteadyNowNs());
   Remembered document;
   // Whoever asks for the attributes of a document that nobody has read will probably read it.
-  if (want == Want::kText || known == nullptr) {
+  if (unlisted_ns) {
+    // There is no such document.
+  } else if (want == Want::kText || known == nullptr) {
     auto read = ReadText(key, want);
     if (!read) return Fail(read);
     document = *std::move(read);
@@ -319,7 +262,8 @@ Result<Documents::Loaded> RecentAnswers::Load(const std::string& key, Want want,
   document.asked_ns = asked_ns;
   size_t charge = sizeof(Remembered) + 128 + key.capacity();
   if (const auto& text = document.text) {
-    charge += text->memory.bytes() == text->bytes.size() ? text->bytes.capacity() : kAllBytes;
+    charge +=
+        text->memory.bytes() == text->bytes.size() ? text->bytes.capacity() : recent::kAllBytes;
   }
   return Documents::Loaded{std::make_shared<const Remembered>(std::move(document)), charge};
 }
@@ -398,30 +342,41 @@ Result<ObjectInfo> RecentAnswers::StatOther(const std::string& key) const {
 Result<ReadAnswer> RecentAnswers::ReadOther(const std::string& key, ByteRange range,
                                             std::span<std::byte> out) const {
   const bool needs_bytes = range.length > 0 && !out.empty();
-  if (const Known known = memory_->documents.Get(key);
-      !needs_bytes && known != nullptr && known->object != nullptr &&
+  const Known known = memory_->documents.Get(key);
+  if (!needs_bytes && known != nullptr && known->object != nullptr &&
       IsAccepted(known->asked_ns, known->changed_ns())) {
     NoteAnswer(known->asked_ns);
     auto object = std::make_shared<KnownObject>(known->object, memory_, key, known->was_listed);
     return ReadAnswer{std::move(object), std::min(range.offset, known->info->size())};
   }
+  // An empty range opens the object. Unless it is known, a read will probably follow.
+  const bool is_opened = !needs_bytes && keeps_first_bytes_ && known == nullptr;
+  auto first = is_opened ? memory_->first_bytes.Begin() : std::nullopt;
   const int64_t asked_ns = SteadyNowNs();
-  auto answer = ForwardingStore::Read(key, range, out);
+  auto answer =
+      first ? ForwardingStore::Read(key, ByteRange::At(0, FirstBytes::kMost), first->buffer())
+            : ForwardingStore::Read(key, range, out);
   if (!answer) return answer;
   auto remembered = std::make_shared<Remembered>();
   remembered->asked_ns = asked_ns;
   remembered->info = answer->object->info();
   remembered->is_racy = IsRacy(*this, *remembered->info);
   remembered->object = answer->object;
+  if (first) {
+    first->Keep(key, *answer->object, answer->length, asked_ns, remembered->changed_ns());
+    answer->offset = std::min(range.offset, remembered->info->size());
+    answer->length = 0;
+  }
   memory_->documents.Put(key, std::move(remembered), ChargeOf(key));
-  answer->object = std::make_shared<KnownObject>(std::move(answer->object), memory_, key, false);
+  answer->object = std::make_shared<KnownObject>(std::move(answer->object), memory_, key,
+                                                 /*was_listed=*/false, is_opened && !first);
   return answer;
 }
 
 Result<std::unique_ptr<FolderStream>> RecentAnswers::OpenFolder(std::string_view folder) const {
   const std::string key(folder);
   if (auto known = memory_->listings.Get(key);
-      known != nullptr && IsAccepted(known->asked_ns, std::nullopt)) {
+      known != nullptr && known->is_whole && IsAccepted(known->asked_ns, std::nullopt)) {
     NoteAnswer(known->asked_ns);
     return std::make_unique<ListingStream>(std::move(known));
   }
@@ -475,8 +430,9 @@ std::shared_ptr<Store> WithNewAnswers(std::shared_ptr<const Store> store) {
   return std::make_shared<ThroughStore<ThroughNewAnswers>>(std::move(store));
 }
 
-std::shared_ptr<Store> RememberAnswers(const std::shared_ptr<const Store>& store, bool is_listed) {
-  return std::make_shared<RecentAnswers>(store, is_listed);
+std::shared_ptr<Store> RememberAnswers(const std::shared_ptr<const Store>& store, bool is_listed,
+                                       bool keeps_first_bytes) {
+  return std::make_shared<RecentAnswers>(store, is_listed, keeps_first_bytes);
 }
 
 }  // namespace zarrfs

@@ -291,7 +291,8 @@ Result<std::shared_ptr<Store>> OpenFetched(const Location& location, PlaceKind p
   const auto fetcher = client.FetcherOf(0);
   if (!location.file.empty()) return MakeRemoteFile(fetcher, std::move(shown), location.file);
   const auto open = [&]() -> Result<std::shared_ptr<Store>> {
-    auto store = RememberAnswers(MakeRemoteStore(fetcher, shown), shown.is_listed);
+    auto store = RememberAnswers(MakeRemoteStore(fetcher, shown), shown.is_listed,
+                                 access.remote.disk_cache.empty());
     if (!shown.is_listed) store = ListUnlisted(std::move(store), unlisted);
     RepositoryIn repository(store, commit);
     const auto checked = CheckRemoteStore(*store, shown, [&] { return repository.Look(); });

@@ -1,18 +1,13 @@
 #include "zarrcore/open/unlisted_store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <set>
 #include <span>
-#include <sstream>
 #include <utility>
 
 #include "zarrcore/array/chunk_naming.h"
@@ -28,13 +23,14 @@
 #include "zarrcore/metadata/ome_paths.h"
 #include "zarrcore/metadata/v2_metadata.h"
 #include "zarrcore/open/large_document.h"
+#include "zarrcore/open/names_of_v2.h"
+#include "zarrcore/open/probed_ranges.h"
 #include "zarrcore/store/forwarding_store.h"
 #include "zarrcore/store/validity.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxListFile = 256u << 20;
 // How long answers about the objects of an array are kept, in nanoseconds. Listings of other
 // folders of the array, which often follow, use the same answers.
 constexpr int64_t kProbesHoldNs = 1'000'000'000;
@@ -109,10 +105,12 @@ class NamesStream final : public FolderStream {
 
 class UnlistedStore final : public ForwardingStore {
  public:
-  UnlistedStore(std::shared_ptr<Store> store, UnlistedStoreOptions options)
-      : ForwardingStore(std::move(store)), options_(std::move(options)) {}
+  UnlistedStore(const std::shared_ptr<const Store>& store, UnlistedStoreOptions options)
+      : ForwardingStore(store), store_(store), options_(std::move(options)) {}
 
   Result<ObjectInfo> Stat(std::string_view key) const override;
+  Result<ReadAnswer> Read(std::string_view key, ByteRange range,
+                          std::span<std::byte> out) const override;
   Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override;
 
  private:
@@ -162,16 +160,21 @@ class UnlistedStore final : public ForwardingStore {
   // The array to which the folder belongs; nullopt if it belongs to none.
   [[nodiscard]] Result<std::optional<Array>> FindArray(std::string_view folder) const;
   [[nodiscard]] Result<std::optional<Array>> ReadArray(const std::string& path) const;
+  // True if `key` is a document of a node that is named like a document of Zarr v2, and the list of
+  // keys, or the root's consolidated metadata, do not have that node.
+  [[nodiscard]] Result<bool> IsOfNoNode(std::string_view key) const;
   // The existing objects and documents of an array. They are requested at most once per second.
   [[nodiscard]] Result<std::shared_ptr<const KeyList>> Probe(const Array& array,
                                                              std::string_view folder) const;
   // Requests each document of an array and each object of its grid, and returns those that exist.
-  [[nodiscard]] Result<KeyList> ExistingOf(const Array& array, const ChunkGrid& grid) const;
-  // Returns the keys that exist.
-  [[nodiscard]] Result<KeyList> Existing(std::span<const std::string> keys) const;
+  [[nodiscard]] Result<KeyList> ExistingOf(const Array& array, const ArrayLayout& layout) const;
+  // Returns the keys that exist. Asks for `range` of each.
+  [[nodiscard]] Result<KeyList> Existing(std::span<const std::string> keys, ByteRange range) const;
   [[nodiscard]] Result<bool> Exists(const std::string& key) const;
 
+  const std::shared_ptr<const Store> store_;
   const UnlistedStoreOptions options_;
+  mutable ProbedRanges probed_ranges_;
   mutable Mutex mutex_;
   mutable std::map<std::string, Probed> probed_ GUARDED_BY(mutex_);  // by path of the array
   mutable Mutex said_mutex_;
@@ -194,7 +197,28 @@ Result<bool> UnlistedStore::Exists(const std::string& key) const {
   return Fail(read);
 }
 
+Result<bool> UnlistedStore::IsOfNoNode(std::string_view key) const {
+  const std::string_view node = FolderOf(key);
+  if (!IsNameOfV2Document(NameOf(node))) return false;
+  if (options_.keys) return !NamesIn(*options_.keys, node).has_value();
+  const auto consolidated = Kept(kOfRoot, [&] { return Consolidated(); });
+  if (!consolidated) return Fail(consolidated);
+  return *consolidated != nullptr && !NamesIn(**consolidated, node).has_value();
+}
+
+Result<ReadAnswer> UnlistedStore::Read(std::string_view key, ByteRange range,
+                                       std::span<std::byte> out) const {
+  const auto is_of_none = IsOfNoNode(key);
+  if (!is_of_none) return Fail(is_of_none);
+  if (*is_of_none) return Fail(ErrorCode::kNotFound, "{}: no such object", key);
+  if (auto probed = probed_ranges_.Take(key, range, out)) return *std::move(probed);
+  return ForwardingStore::Read(key, range, out);
+}
+
 Result<ObjectInfo> UnlistedStore::Stat(std::string_view key) const {
+  const auto is_of_none = IsOfNoNode(key);
+  if (!is_of_none) return Fail(is_of_none);
+  if (*is_of_none) return Fail(ErrorCode::kNotFound, "{}: no such object", key);
   auto info = ForwardingStore::Stat(key);
   if (info || info.error().code != ErrorCode::kNotFound || !MayBeFolder(key)) return info;
   auto names = Result<std::optional<std::vector<ListEntry>>>(std::nullopt);
@@ -396,14 +420,14 @@ Result<std::optional<UnlistedStore::Array>> UnlistedStore::FindArray(
   }
 }
 
-Result<KeyList> UnlistedStore::Existing(std::span<const std::string> keys) const {
+Result<KeyList> UnlistedStore::Existing(std::span<const std::string> keys, ByteRange range) const {
   std::vector<char> exists(keys.size());
   Mutex mutex;
   std::optional<Error> failure;
   std::atomic<bool> has_failed = false;
   AtOnce(keys.size(), options_.probes_at_once, [&](size_t at) {
     if (has_failed) return;
-    const auto found = Exists(keys[at]);
+    const auto found = probed_ranges_.Probe(*store_, keys[at], range);
     if (found) {
       exists[at] = *found ? 1 : 0;
       return;
@@ -420,7 +444,8 @@ Result<KeyList> UnlistedStore::Existing(std::span<const std::string> keys) const
   return existing;
 }
 
-Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ChunkGrid& grid) const {
+Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ArrayLayout& layout) const {
+  const ChunkGrid& grid = layout.outer_grid;
   const ObjectNaming naming(array.metadata.key_encoding);
   const auto key_of = [&](const ChunkNaming& form, uint64_t chunk) {
     ChunkCoordinates at{};
@@ -435,19 +460,21 @@ Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ChunkGrid& g
     if (!is_first) return Fail(is_first);
     if (*is_first) naming.Decide(form);
   }
-  std::vector<std::string> keys;
-  if (array.is_v2) {
-    keys = {JoinKey(array.path, ".zarray"), JoinKey(array.path, ".zattrs")};
-  } else {
-    keys = {JoinKey(array.path, "zarr.json")};
+  // The documents were probably read a moment ago.
+  std::vector<std::string> documents;
+  for (const char* const name :
+       array.is_v2 ? std::vector{".zarray", ".zattrs"} : std::vector{"zarr.json"}) {
+    documents.push_back(JoinKey(array.path, name));
   }
-  KeyList all;
+  auto existing = Existing(documents, ByteRange::At(0, 1));
+  if (!existing) return existing;
+  KeyList all = *std::move(existing);
   for (const ChunkNaming& form : naming.candidates()) {
+    std::vector<std::string> keys;
     for (uint64_t chunk = 0; chunk < grid.size(); ++chunk) keys.push_back(key_of(form, chunk));
-    auto existing = Existing(keys);
+    existing = Existing(keys, ProbedRanges::RangeOf(layout));
     if (!existing) return existing;
     std::ranges::move(*existing, std::back_inserter(all));
-    keys.clear();
   }
   return all;
 }
@@ -471,7 +498,7 @@ Result<std::shared_ptr<const KeyList>> UnlistedStore::Probe(const Array& array,
         "each (list_max={}); list all keys in a file and use list=FILE",
         folder, grid.size(), options_.max_probes);
   }
-  auto found = ExistingOf(array, grid).map([](KeyList existing) {
+  auto found = ExistingOf(array, *layout).map([](KeyList existing) {
     std::ranges::sort(existing);
     return std::make_shared<const KeyList>(std::move(existing));
   });
@@ -503,46 +530,10 @@ Result<std::unique_ptr<FolderStream>> UnlistedStore::OpenFolder(std::string_view
   return std::make_unique<NamesStream>(**std::move(names));
 }
 
-// Reads a file, at most a little more than kMaxListFile bytes.
-std::string TextOf(const Descriptor& file) {
-  std::string text;
-  std::vector<char> part(size_t{1} << 16);
-  ssize_t have = 0;
-  do {
-    text.append(part.data(), static_cast<size_t>(have));
-    have = pread(file.get(), part.data(), part.size(), static_cast<off_t>(text.size()));
-    if (have < 0 && errno == ESPIPE) have = read(file.get(), part.data(), part.size());
-  } while (have > 0 && text.size() <= kMaxListFile);
-  return text;
-}
-
 }  // namespace
 
-Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened) {
-  const Descriptor by_name(opened ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  auto text = TextOf(opened ? opened : by_name);
-  if (text.size() > kMaxListFile) {
-    return Fail(ErrorCode::kTooLarge, "{}: the list of keys exceeds {} bytes", path, kMaxListFile);
-  }
-  std::istringstream file(std::move(text));
-  KeyList keys;
-  for (std::string line; std::getline(file, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.starts_with("./")) line.erase(0, 2);
-    if (line.empty()) continue;
-    if (!IsValidKey(line))
-      return Fail(ErrorCode::kInvalidArgument, "{}: not a valid key: {}", path, line);
-    keys.push_back(std::move(line));
-  }
-  if (keys.empty())
-    return Fail(ErrorCode::kIo, "{}: the list has no keys, or cannot be read", path);
-  std::ranges::sort(keys);
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  return keys;
-}
-
 std::shared_ptr<Store> ListUnlisted(std::shared_ptr<Store> store, UnlistedStoreOptions options) {
-  return std::make_shared<UnlistedStore>(std::move(store), std::move(options));
+  return std::make_shared<UnlistedStore>(store, std::move(options));
 }
 
 }  // namespace zarrfs

@@ -1,0 +1,89 @@
+// FirstBytes: the first bytes of objects of a slow store that were opened and will probably be read
+// soon, so that opening and reading a small object are one request.
+//
+// Bytes are kept until they were read to their end, or until room is needed. Readers get them only
+// while they accept the age of the answer (base/answer_age.h), and only for the version that they
+// ask for. Bytes that nobody reads cost bandwidth, so opening spends credit, and reading what was
+// opened earns it back: a program that only asks for sizes soon causes requests without bytes.
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/memory_budget.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+class FirstBytes {
+ public:
+  /// The maximum number of bytes that are requested with an object.
+  static constexpr size_t kMost = 1u << 20;
+  /// The maximum number of bytes that are kept, and of bytes that may be unread.
+  static constexpr size_t kAllBytes = 16u << 20;
+
+  /// The buffer of one request; its destructor returns the credit if Keep() was not called.
+  class Request {
+   public:
+    Request(Request&& other) noexcept;
+    Request& operator=(Request&&) = delete;
+    ~Request();
+
+    [[nodiscard]] std::span<std::byte> buffer() const { return {bytes_.get(), kMost}; }
+    /// Keeps the first `length` bytes of the buffer as those of `object`. `asked_ns` and
+    /// `changed_ns` as for IsAccepted().
+    void Keep(const std::string& key, const Object& object, size_t length, int64_t asked_ns,
+              std::optional<int64_t> changed_ns);
+
+   private:
+    friend class FirstBytes;
+    Request(FirstBytes& of, size_t spent)
+        : of_(&of), spent_(spent), bytes_(std::make_unique_for_overwrite<std::byte[]>(kMost)) {}
+
+    FirstBytes* of_;
+    const size_t spent_;
+    std::unique_ptr<std::byte[]> bytes_;
+  };
+
+  /// Begins a request for an object and its first bytes; nullopt if too many bytes are unread.
+  [[nodiscard]] std::optional<Request> Begin();
+
+  /// Fills the beginning of `out` with kept bytes of this version from `offset` on. Returns their
+  /// number; 0 if there are none, or the caller does not accept their age.
+  [[nodiscard]] size_t Read(const std::string& key, const Version& version, uint64_t offset,
+                            std::span<std::byte> out);
+
+  /// Reports that an object of `size` bytes, which was opened without its bytes, is read.
+  void OnReadWithout(uint64_t size);
+
+  void GiveUp(size_t bytes) { kept_.GiveUp(bytes); }
+
+ private:
+  struct Kept {
+    Version version;
+    int64_t asked_ns;
+    std::optional<int64_t> changed_ns;
+    std::unique_ptr<std::byte[]> bytes;
+    size_t length;
+    MemoryBudget::Share memory;
+  };
+
+  void Earn(size_t bytes);
+  // Drops bytes that no reader accepts any more.
+  void Sweep(int64_t now_ns);
+
+  std::atomic<int64_t> credit_ = kAllBytes;
+  // The number of bytes that the next object probably has, at most kMost.
+  std::atomic<size_t> expected_ = kMost;
+  std::atomic<int64_t> swept_ns_ = 0;
+  LruCache<std::string, Kept> kept_{kAllBytes, 1};
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,54 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <sstream>
+#include <utility>
+
+#include "zarrcore/open/unlisted_store.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr size_t kMaxListFile = 256u << 20;
+
+// Reads a file, at most a little more than kMaxListFile bytes.
+std::string TextOf(const Descriptor& file) {
+  std::string text;
+  std::vector<char> part(size_t{1} << 16);
+  ssize_t have = 0;
+  do {
+    text.append(part.data(), static_cast<size_t>(have));
+    have = pread(file.get(), part.data(), part.size(), static_cast<off_t>(text.size()));
+    if (have < 0 && errno == ESPIPE) have = read(file.get(), part.data(), part.size());
+  } while (have > 0 && text.size() <= kMaxListFile);
+  return text;
+}
+
+}  // namespace
+
+Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened) {
+  const Descriptor by_name(opened ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  auto text = TextOf(opened ? opened : by_name);
+  if (text.size() > kMaxListFile) {
+    return Fail(ErrorCode::kTooLarge, "{}: the list of keys exceeds {} bytes", path, kMaxListFile);
+  }
+  std::istringstream file(std::move(text));
+  KeyList keys;
+  for (std::string line; std::getline(file, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.starts_with("./")) line.erase(0, 2);
+    if (line.empty()) continue;
+    if (!IsValidKey(line))
+      return Fail(ErrorCode::kInvalidArgument, "{}: not a valid key: {}", path, line);
+    keys.push_back(std::move(line));
+  }
+  if (keys.empty())
+    return Fail(ErrorCode::kIo, "{}: the list has no keys, or cannot be read", path);
+  std::ranges::sort(keys);
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,18 @@
+// Names that readers look up in each group, whatever its format.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace zarrfs {
+
+/// True for `.zarray`, `.zgroup`, `.zattrs` and `.zmetadata`. A node may have such a name in Zarr
+/// v3, but readers look the names up as those of documents.
+[[nodiscard]] inline bool IsNameOfV2Document(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kNames = {".zarray", ".zgroup", ".zattrs",
+                                                      ".zmetadata"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,156 @@
+// What RecentAnswers remembers: documents, versions of other objects, absences and listings.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/memory_budget.h"
+#include "zarrcore/open/first_bytes.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs::recent {
+
+inline constexpr size_t kAllBytes = 16u << 20;  // of all remembered documents
+inline constexpr size_t kListedBytes = 4u << 20;
+// A larger document is not remembered.
+inline constexpr uint64_t kMaxBytes = 8u << 20;
+// After so many listed objects that were not of the listed version, listed versions are not used.
+inline constexpr int kMaxStale = 8;
+
+struct Text {
+  std::string bytes;
+  MemoryBudget::Share memory;
+};
+
+struct Remembered {
+  int64_t asked_ns = 0;            // of SteadyNowNs(), before the request
+  std::optional<ObjectInfo> info;  // nullopt: there is no such object
+  bool is_racy = false;
+  std::shared_ptr<const Text> text;      // of a document; null: not remembered
+  std::shared_ptr<const Object> object;  // of another object; null: not remembered
+  bool was_listed = false;               // the object
+
+  [[nodiscard]] bool is_too_large() const { return info && info->size() > kMaxBytes; }
+  [[nodiscard]] std::optional<int64_t> changed_ns() const {
+    return info && !is_racy ? std::optional(info->version.ctime_ns) : std::nullopt;
+  }
+};
+
+class RememberedObject final : public Object {
+ public:
+  RememberedObject(std::string_view key, ObjectInfo info, std::shared_ptr<const Text> text)
+      : key_(key), info_(std::move(info)), text_(std::move(text)) {}
+
+  const ObjectInfo& info() const override { return info_; }
+  Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
+    const auto bytes = std::as_bytes(std::span(text_->bytes));
+    if (offset > bytes.size() || out.size() > bytes.size() - offset) {
+      return Fail(ErrorCode::kDamaged, "{}: expected {} bytes from {}, found {} in all", key_,
+                  out.size(), offset, bytes.size());
+    }
+    std::ranges::copy(bytes.subspan(offset, out.size()), out.begin());
+    return {};
+  }
+
+ private:
+  const std::string key_;
+  const ObjectInfo info_;
+  const std::shared_ptr<const Text> text_;
+};
+
+struct Listing {
+  int64_t asked_ns = 0;
+  bool is_whole = true;  // false if it is too long to be remembered
+  std::vector<ListEntry> names;
+};
+using Listings = LruCache<std::string, Listing>;
+
+class ListingStream final : public FolderStream {
+ public:
+  explicit ListingStream(std::shared_ptr<const Listing> listing) : listing_(std::move(listing)) {}
+  Result<std::vector<ListEntry>> Next(size_t count) override {
+    const auto begin = listing_->names.begin() + static_cast<ptrdiff_t>(at_);
+    const size_t some = std::min(count, listing_->names.size() - at_);
+    at_ += some;
+    return std::vector<ListEntry>(begin, begin + static_cast<ptrdiff_t>(some));
+  }
+
+ private:
+  const std::shared_ptr<const Listing> listing_;
+  size_t at_ = 0;
+};
+
+using Documents = LruCache<std::string, Remembered>;
+
+inline size_t ChargeOf(const std::string& key) {
+  constexpr size_t kOfObject = 512;  // with its version
+  return sizeof(Remembered) + 128 + 2 * key.capacity() + kOfObject;
+}
+
+// What streams and their store share.
+struct Memory {
+  Documents documents{kAllBytes};  // also other objects, and absent ones
+  FirstBytes first_bytes;
+  Listings listings{kListedBytes};
+  // Whether listings state versions as requests for objects do, as far as is known: one that does
+  // not would make each object look replaced.
+  enum class Trust { kUnknown, kYes, kNo };
+  std::atomic<Trust> listed_versions = Trust::kUnknown;
+  std::atomic<int> stale = 0;  // listed objects that turned out to have been replaced
+
+  // Listings may state some versions in a different form than requests for the objects do. After
+  // kMaxStale objects, listed versions are no longer used.
+  void OnStale(const std::string& key, bool was_listed) {
+    documents.Erase(key);
+    if (!was_listed || ++stale < kMaxStale) return;
+    listed_versions = Trust::kNo;
+    documents.Clear();
+  }
+};
+
+// An object whose first bytes may be known, and that is forgotten when it turns out to have been
+// replaced. `is_without_bytes`: its first bytes were not requested when it was opened to be read.
+class KnownObject final : public Object {
+ public:
+  KnownObject(std::shared_ptr<const Object> object, std::shared_ptr<Memory> memory, std::string key,
+              bool was_listed, bool is_without_bytes = false)
+      : object_(std::move(object)),
+        memory_(std::move(memory)),
+        key_(std::move(key)),
+        was_listed_(was_listed),
+        is_without_bytes_(is_without_bytes) {}
+
+  const ObjectInfo& info() const override { return object_->info(); }
+  bool was_listed() const override { return was_listed_; }
+  Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
+    const uint64_t size = info().size();
+    if (is_without_bytes_.exchange(false)) memory_->first_bytes.OnReadWithout(size);
+    if (offset <= size && out.size() <= size - offset) {
+      const size_t known = memory_->first_bytes.Read(key_, info().version, offset, out);
+      offset += known;
+      out = out.subspan(known);
+      if (known > 0 && out.empty()) return {};
+    }
+    auto read = object_->Read(offset, out);
+    if (!read && read.error().code == ErrorCode::kStale) memory_->OnStale(key_, was_listed_);
+    return read;
+  }
+
+ private:
+  const std::shared_ptr<const Object> object_;
+  const std::shared_ptr<Memory> memory_;
+  const std::string key_;
+  const bool was_listed_;
+  mutable std::atomic<bool> is_without_bytes_;
+};
+
+}  // namespace zarrfs::recent
