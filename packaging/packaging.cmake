@@ -48,6 +48,9 @@ configure_file(packaging/monitoring/zarrfs-metrics.service.in ${CMAKE_BINARY_DIR
 install(FILES ${CMAKE_BINARY_DIR}/systemd/system/zarrfs-metrics.service packaging/monitoring/zarrfs-metrics.timer
   DESTINATION lib/systemd/system)
 
+# The cache of a cluster (docs/CLUSTER.md).
+install(FILES packaging/cache/nginx.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/zarrfs/cache)
+
 set(bash_completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES packaging/completions/bash/zarrfs packaging/completions/bash/zarrctl DESTINATION ${bash_completions})
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/completions)

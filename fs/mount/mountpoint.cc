@@ -20,6 +20,7 @@
 #include "fs/mount/mount_control.h"
 #include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/hierarchy/node.h"
+#include "zarrcore/net/cache_address.h"
 #include "zarrcore/open/source.h"
 #include "zarrcore/os/descriptor.h"
 #include "zarrcore/os/mount_table.h"
@@ -71,7 +72,15 @@ Result<void> CheckVirtualPrefixes(const MountOptions& options, const std::string
 Result<void> CheckSource(const MountOptions& options) {
   if (options.source.is_address()) {
     const auto remote = options.source.Remote(options.remote);
-    return remote ? PrepareCacheFolder(options.remote.disk_cache) : Fail(remote);
+    if (!remote) return Fail(remote);
+    if (auto checked = CheckCaches(*remote); !checked) return checked;
+    return PrepareCacheFolder(options.remote.disk_cache);
+  }
+  if (!options.remote.caches.empty()) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "via={}: {} is on this machine; only a store in a bucket or on a web server is "
+                "read through a cache",
+                options.remote.caches.front(), options.source.text());
   }
   const Location location = options.source.Locate();
   if (!location.file.empty()) return {};  // the worker checks a file

@@ -192,6 +192,10 @@ constexpr Option kOptions[] = {
      "a folder", SetRemote<"disk_cache">},
     {"disk_cache_size", "SIZE", "size limit of the disk cache (default: 10G)",
      "a size of 64M or more", SetRemote<"disk_cache_size">},
+    {"via", "URL",
+     "send requests to the HTTP cache at this address, such as\n"
+     "                        via=http://cache1:8080; may be given several times (default: none)",
+     "http://HOST:PORT or https://HOST:PORT, without a path or user name", SetRemote<"via">},
     {"show", "PATTERNS",
      "show only names in STORE, a folder of stores, that match: show=*.zarr\n"
      "                        (default: all)",

@@ -5,6 +5,19 @@
 
 namespace zarrfs {
 
+RemoteOptions FetchOptions(const MountOptions& options) {
+  // Answers of the store are reused, and names are cached, for half of `ttl` each. A cache adds the
+  // same time once more.
+  constexpr double kHalfInMs = 500;
+  constexpr double kMostMs = 1e15;
+  RemoteOptions remote = options.remote;
+  if (options.ttl) {
+    remote.cache_window_ms = static_cast<uint64_t>(std::min(*options.ttl * kHalfInMs, kMostMs));
+  }
+  if (options.immutable) remote.cache_window_ms = RemoteOptions::kForever;
+  return remote;
+}
+
 bool AllowsOthers(const MountOptions& options) {
   return options.allow_other.value_or(options.user == 0);
 }

@@ -86,6 +86,9 @@ struct MountOptions : TreeOptions {
   bool operator==(const MountOptions&) const = default;
 };
 
+/// The options of the process that fetches: `remote`, with how long caches may reuse answers.
+[[nodiscard]] RemoteOptions FetchOptions(const MountOptions& options);
+
 /// Whether users other than the mounting user may access the mount. By default, only if root
 /// mounts.
 [[nodiscard]] bool AllowsOthers(const MountOptions& options);

@@ -161,7 +161,7 @@ Result<std::vector<std::string>> ParseConfig(std::string_view text, std::string_
     }
     const size_t earlier =
         static_cast<size_t>(std::ranges::find(words, name, NameOfOption) - words.begin());
-    if (earlier < words.size() && name != "virtual") {
+    if (earlier < words.size() && !IsOneOf({"virtual", "via"}, name)) {
       return fail(fmt::format("each name only once; line {} already has it", earlier + 1));
     }
     word = name;

@@ -64,7 +64,7 @@ std::optional<int> RunAsFetcher(int argc, char** argv) {
   auto taken = TakeStart(argv[2], CheckFetcherStart);
   if (!taken) return fail(taken.error());
   auto& [state, options] = *taken;
-  auto fetched = options.source.Fetched(options.remote, options.virtual_prefixes);
+  auto fetched = options.source.Fetched(FetchOptions(options), options.virtual_prefixes);
   if (!fetched) return fail(fetched.error());
   if (!*fetched) return kExitSystem;
   RemoteSource& source = **fetched;

@@ -81,6 +81,8 @@ Result<std::unique_ptr<Tree>> OpenTree(const MountOptions& options, WorkerStart&
        .key_list = start.list ? &start.list : nullptr,
        .fetch_socket = std::move(start.fetch_socket),  // its number is needed for the sandbox
        .fetch_memory = &start.fetch_memory,
+       .on_notice = [source = options.source.text()](
+                        std::string_view text) { spdlog::warn("{}: {}", source, text); },
        .shown = {.never_changes = options.immutable,
                  .uid = options.user,
                  .gid = options.user == 0 ? 0 : getegid()},

@@ -27,7 +27,7 @@ constexpr auto kLongLife = std::chrono::seconds(20);
 }  // namespace
 
 Result<void> StoreFetcher::Start(std::optional<OpenedFiles> files) {
-  auto source = options_.source.Fetched(options_.remote, options_.virtual_prefixes);
+  auto source = options_.source.Fetched(FetchOptions(options_), options_.virtual_prefixes);
   if (!source) return Fail(source);
   if (!*source) return {};
   auto channel = FetchChannel::Make();

@@ -182,6 +182,13 @@ std::string MetricsText(const MountFigures& figures) {
     text.Only("zarrfs_network_received_bytes_total", "counter",
               "Bytes of the answers of the bucket or web server, without their headers.",
               network->received_bytes);
+    text.Describe(
+        "zarrfs_network_via_total", "counter",
+        "Requests sent to the caches of via=: answered from the cache, answered by asking "
+        "the store, and repeated at the store.");
+    text.Sample(network->cache_hits, R"(result="hit")");
+    text.Sample(network->cache_misses, R"(result="miss")");
+    text.Sample(network->cache_failures, R"(result="failed")");
   }
   text.Only("zarrfs_arrays", "gauge", "Arrays that were used since the mount began.",
             figures.arrays);

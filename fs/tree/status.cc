@@ -96,7 +96,11 @@ Json NetworkJson(const std::optional<FetchCounts>& network) {
   if (!network) return {};
   return {{"get", network->gets},
           {"list", network->lists},
-          {"received_bytes", network->received_bytes}};
+          {"received_bytes", network->received_bytes},
+          {"via",
+           {{"hit", network->cache_hits},
+            {"miss", network->cache_misses},
+            {"failed", network->cache_failures}}}};
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ BLOCKS = [(page.name, block) for page in sorted((ROOT / "docs").glob("*.md")) if
 # for the lines that ask systemd; otherwise the name of a test below.
 RUN = {
     ("CANNOT_OPEN.md", "mkdir -p /mnt/ocean"): "lines",
+    ("CLUSTER.md", "zarrfs s3://bucket/ocean.zarr"): "lines",
     ("ICECHUNK.md", "zarrfs /data/ocean.icechunk"): "lines",
     ("KERCHUNK.md", "zarrfs /data/ocean.json"): "lines",
     ("METRICS.md", "cat /mnt/ocean/.zarrfs/metrics"): "mounted",
@@ -41,6 +42,7 @@ RUN = {
     ("WITHOUT_MOUNT.md", "#!/bin/bash\n#SBATCH"): "test_a_job_array_packs",
 }
 NOT_RUN = {
+    ("CLUSTER.md", "apt install nginx-light"): "test_remote_via.py runs nginx with this file",
     ("METRICS.md", "apt install prometheus-node-exporter"): "tests/boot/run starts the timer",
     ("OPTIONS.md", "/data/ocean.zarr  /mnt/ocean"): "tests/boot/run has this line in its /etc/fstab",
     ("OPTIONS.md", "# A line that begins with #"): "test_virtual_file.py takes it as a file",

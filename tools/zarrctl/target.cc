@@ -17,6 +17,7 @@
 #include "zarrcore/icechunk/repository.h"
 #include "zarrcore/icechunk/virtual_chunks.h"
 #include "zarrcore/metadata/consolidated_member.h"
+#include "zarrcore/net/cache_address.h"
 #include "zarrcore/net/fetcher_process.h"
 #include "zarrcore/net/virtual_file.h"
 
@@ -281,6 +282,7 @@ Result<void> Connect(const Source& store, const RemoteOptions& options,
   const auto source = store.Fetched(options, prefixes);
   if (!source) return Fail(source);
   if (!*source) return {};
+  if (auto checked = CheckCaches(**source); !checked) return checked;
   if (auto prepared = PrepareCacheFolder(options.disk_cache); !prepared) return prepared;
   auto channel = FetchChannel::Make();
   if (!channel) return Fail(channel);

@@ -129,6 +129,13 @@ void FetchChannel::Count(const Descriptor& memory, FetchRequest::Kind kind,
   static_cast<void>(TEMP_FAILURE_RETRY(pwrite(memory.get(), &counts, sizeof counts, kAt)));
 }
 
+void FetchChannel::CountCache(const Descriptor& memory, uint64_t FetchCounts::*result) {
+  constexpr uint64_t kAt = kMemory + kMaxNote;
+  FetchCounts counts = ReadCounts(memory);
+  ++(counts.*result);
+  static_cast<void>(TEMP_FAILURE_RETRY(pwrite(memory.get(), &counts, sizeof counts, kAt)));
+}
+
 std::byte* FetchChannel::Map(const Descriptor& memory) {
   void* const at = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);

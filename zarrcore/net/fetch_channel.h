@@ -6,6 +6,7 @@
 //                      ◀───────────────────────  Answer{id, generation}
 //   Request{id, generation, piece, …} ────────▶  fills the piece of memory
 //                      ◀───────────────────────  Answer{id, …}
+//                      ◀───────────────────────  Answer{0, generation, message}: for the log
 //                      ◀───────────────────────  Answer{0, generation}: a new server
 //   all unanswered requests, with the new
 //   generation         ───────────────────────▶  ignores requests with another generation
@@ -54,7 +55,7 @@ struct FetchRequest {
 };
 
 struct FetchAnswer {
-  uint64_t id = 0;          // 0 in the first message of a new server
+  uint64_t id = 0;          // 0 in the first message of a new server, and in a notice
   uint64_t generation = 0;  // the generation of the server
   std::optional<ErrorCode> error = {};
   uint64_t size = 0;  // the size of the object
@@ -62,7 +63,7 @@ struct FetchAnswer {
   uint64_t offset = 0;
   uint64_t length = 0;  // the number of bytes written into the piece
   std::string etag = {};
-  std::string message = {};  // the message of the error
+  std::string message = {};  // the message of the error, or a notice for the log
 };
 
 /// The numbers of a mount's requests to a bucket or web server, including repeated requests.
@@ -70,6 +71,11 @@ struct FetchCounts {
   uint64_t gets = 0;            // the number of requests for objects or parts of them
   uint64_t lists = 0;           // the number of requests for pages of listings
   uint64_t received_bytes = 0;  // the size of the received bodies, including those of errors
+  // Of these requests, those to caches (via=): the cache had the answer, or its beginning; it asked
+  // the store; its answer was not used.
+  uint64_t cache_hits = 0;
+  uint64_t cache_misses = 0;
+  uint64_t cache_failures = 0;
 
   bool operator==(const FetchCounts&) const = default;
 };
@@ -77,7 +83,7 @@ struct FetchCounts {
 struct FetchChannel {
   /// The version of the messages and of the layout of the memory. Each message begins with it, in 4
   /// bytes.
-  static constexpr uint32_t kVersion = 2;
+  static constexpr uint32_t kVersion = 3;
   /// The size of the memory in bytes. Pages that were never touched use no memory.
   static constexpr uint64_t kMemory = 40u << 20;
 
@@ -93,6 +99,7 @@ struct FetchChannel {
   /// Writes or reads the counts, which are stored after the note. They outlive servers and clients.
   /// Every process with the memory can write them, so they are only for display.
   static void Count(const Descriptor& memory, FetchRequest::Kind kind, uint64_t received_bytes);
+  static void CountCache(const Descriptor& memory, uint64_t FetchCounts::*result);
   [[nodiscard]] static FetchCounts ReadCounts(const Descriptor& memory);
   /// Maps the memory. Null, with errno set, on failure.
   [[nodiscard]] static std::byte* Map(const Descriptor& memory);

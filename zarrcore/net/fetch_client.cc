@@ -80,8 +80,12 @@ class Pieces {
 // The client's end of the channel.
 class Connection final : public FetchClient, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Descriptor socket, std::byte* memory, std::chrono::milliseconds patience)
-      : socket_(std::move(socket)), memory_(memory), patience_(patience) {
+  Connection(Descriptor socket, std::byte* memory, std::chrono::milliseconds patience,
+             std::function<void(std::string_view)> on_notice)
+      : socket_(std::move(socket)),
+        memory_(memory),
+        patience_(patience),
+        on_notice_(std::move(on_notice)) {
     // Starts with a random id, so answers to an earlier client are not mistaken for answers to this
     // one.
     if (getrandom(&last_id_, sizeof last_id_, 0) != sizeof last_id_) last_id_ = 1;
@@ -114,6 +118,7 @@ class Connection final : public FetchClient, public std::enable_shared_from_this
   const Descriptor socket_;
   std::byte* const memory_;
   const std::chrono::milliseconds patience_;
+  const std::function<void(std::string_view)> on_notice_;
   mutable Mutex mutex_;
   mutable CondVar answered_;    // an answer has arrived, or the server has ended
   mutable CondVar given_back_;  // a piece was freed
@@ -238,7 +243,13 @@ void Connection::OnNewServer(uint64_t generation) const {
 
 void Connection::Receive() const {
   while (auto answer = ReceiveAnswer(socket_, /*waits=*/true)) {
-    answer->id == 0 ? OnNewServer(answer->generation) : OnAnswer(*std::move(answer));
+    if (answer->id != 0) {
+      OnAnswer(*std::move(answer));
+    } else if (answer->message.empty()) {
+      OnNewServer(answer->generation);
+    } else if (on_notice_) {
+      on_notice_(answer->message);
+    }
   }
   const MutexLock lock(mutex_);
   is_over_ = true;
@@ -312,15 +323,16 @@ Result<std::string> FetcherOfStore::ListPage(std::string_view folder, std::strin
 
 }  // namespace
 
-Result<std::shared_ptr<const FetchClient>> OpenFetchClient(Descriptor socket,
-                                                           const Descriptor& memory,
-                                                           std::chrono::milliseconds patience) {
+Result<std::shared_ptr<const FetchClient>> OpenFetchClient(
+    Descriptor socket, const Descriptor& memory, std::chrono::milliseconds patience,
+    std::function<void(std::string_view)> on_notice) {
   std::byte* const mapped = FetchChannel::Map(memory);
   if (mapped == nullptr) {
     return Fail(FromErrno(errno), "cannot map the memory of the fetch process: {}",
                 ErrnoText(errno));
   }
-  auto client = std::make_shared<Connection>(std::move(socket), mapped, patience);
+  auto client =
+      std::make_shared<Connection>(std::move(socket), mapped, patience, std::move(on_notice));
   if (auto begun = client->Begin(); !begun) return Fail(begun);
   return client;
 }

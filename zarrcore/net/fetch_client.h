@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string_view>
 
 #include "zarrcore/net/fetcher.h"
 #include "zarrcore/os/descriptor.h"
@@ -21,9 +23,11 @@ class FetchClient {
 };
 
 /// `socket` and `memory`: those of a FetchChannel. `patience`: how long a request may take; it must
-/// be longer than the server takes for all attempts. Waits for the server's first answer. Starts a
-/// thread, which outlives the client and ends with the process.
+/// be longer than the server takes for all attempts. `on_notice`: called on another thread with
+/// each line that the server has for the log. Waits for the server's first answer. Starts a thread,
+/// which outlives the client and ends with the process.
 [[nodiscard]] Result<std::shared_ptr<const FetchClient>> OpenFetchClient(
-    Descriptor socket, const Descriptor& memory, std::chrono::milliseconds patience);
+    Descriptor socket, const Descriptor& memory, std::chrono::milliseconds patience,
+    std::function<void(std::string_view)> on_notice = {});
 
 }  // namespace zarrfs

@@ -13,6 +13,7 @@
 #include "zarrcore/base/result.h"
 #include "zarrcore/icechunk/immutable_keys.h"
 #include "zarrcore/net/addresses.h"
+#include "zarrcore/net/cache_route.h"
 #include "zarrcore/net/credentials.h"
 #include "zarrcore/net/fetch_channel.h"
 #include "zarrcore/net/http_transfer.h"
@@ -24,12 +25,17 @@ namespace zarrfs {
 /// Where objects are fetched from: the store of the mount, or a prefix of virtual=.
 struct Origin {
   Origin(const RemoteSource& of, size_t connections)
-      : source(WithProfile(of)), addresses(source), limit(connections) {}
+      : source(WithProfile(of)), addresses(source), route(source.options), limit(connections) {}
 
   /// False for the store of a mount of local files.
   [[nodiscard]] bool exists() const { return !source.url.empty(); }
   [[nodiscard]] std::string UrlOf(const FetchRequest& request) const {
     return request.key.empty() ? source.url : source.url + '/' + PercentEncode(request.key);
+  }
+  /// The address that decides which cache gets the request.
+  [[nodiscard]] std::string CachedUrlOf(const FetchRequest& request) const {
+    if (request.kind == FetchRequest::Kind::kGet) return UrlOf(request);
+    return source.list_url + '?' + source.prefix + request.key;
   }
   [[nodiscard]] std::string Name(const FetchRequest& request) const {
     return request.key.empty() ? source.name : fmt::format("{}/{}", source.name, request.key);
@@ -37,6 +43,7 @@ struct Origin {
 
   const RemoteSource source;
   const Addresses addresses;
+  CacheRoute route;
   std::optional<Credentials> credentials = {};
   ImmutableKeys immutable = {};  // their cached bytes are used without asking the store
   RequestLimit limit;
@@ -60,6 +67,11 @@ struct FetchJob {
   AwsKey key = {};            // the key that signed the last attempt
   int64_t clock_error_s = 0;  // the assumed clock error at the last attempt
   std::unique_ptr<HttpTransfer> transfer = {};
+  // The cache that the last attempt was sent to; null for the store.
+  CacheRoute::Cache* cache = nullptr;
+  bool asks_store = false;          // an answer of a cache was not used
+  uint64_t heard = 0;               // HttpTransfer::heard()
+  Clock::time_point heard_at = {};  // when it last grew
   // The cached version, which must be compared with the store's.
   std::optional<Version> on_disk = {};
   Clock::time_point asked_disk = {};

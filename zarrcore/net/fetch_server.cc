@@ -37,6 +37,8 @@ constexpr auto kFirstPatience = milliseconds(10'000);
 constexpr auto kWaitForKey = milliseconds(50);
 // One in N concurrent requests is reserved for names.
 constexpr size_t kShareOfNames = 8;
+// How often a cache is looked at in the time for which it may be silent.
+constexpr int kLooks = 4;
 // Minimum duration of an attempt, even if its request has less time left.
 constexpr auto kMinAttempt = milliseconds(1000);
 
@@ -91,6 +93,14 @@ class FetchServer {
   }
   bool Begin(Jobs::iterator job);  // false if the request must wait
   void End(CURL* handle, CURLcode code);
+  // Moves a job whose transfer has ended back to the waiting ones.
+  void Stop(Jobs::iterator job);
+  // Makes `get`, the next attempt of a job, a request to a cache, unless the store must be asked.
+  static void ChooseCache(Job& job, HttpGet& get);
+  // True if a reply of a cache is not used. The store is then asked at once.
+  bool AsksStore(Jobs::iterator job, const HttpReply& reply, const Verdict& verdict);
+  // Sends the requests that caches do not answer to the store.
+  void AbandonSilentCaches();
   // Decides what to do with a reply. `own`: the received bytes, unless they are in the piece.
   void Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s);
@@ -216,6 +226,7 @@ bool FetchServer::Begin(Jobs::iterator job) {
     job->own.resize(static_cast<size_t>(job->request.range.length));
     get.into = job->own;
   }
+  ChooseCache(*job, get);
   get.limit_ms = std::max<int64_t>(
       std::chrono::ceil<milliseconds>(job->deadline - Clock::now()).count(), kMinAttempt.count());
   job->transfer->Prepare(std::move(get));
@@ -223,6 +234,18 @@ bool FetchServer::Begin(Jobs::iterator job) {
   running_.splice(running_.end(), waiting_, job);
   ++origin.running;
   return true;
+}
+
+void FetchServer::ChooseCache(Job& job, HttpGet& get) {
+  Origin& origin = job.origin;
+  const std::string url = origin.CachedUrlOf(job.request);
+  job.cache = job.asks_store ? nullptr : origin.route.Choose(job.request, url, job.begun);
+  if (job.cache == nullptr) return;
+  const auto now_ms =
+      std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  origin.route.Direct(*job.cache, job.request, url, now_ms.count(), get);
+  job.heard = 0;
+  job.heard_at = job.begun;
 }
 
 void FetchServer::BeginDue() {
@@ -259,12 +282,52 @@ void FetchServer::End(CURL* handle, CURLcode code) {
   if (job == running_.end()) return;
   const HttpReply reply = job->transfer->Finish(code);
   FetchChannel::Count(channel_.memory, job->request.kind, reply.received);
-  idle_.push_back(std::move(job->transfer));
-  waiting_.splice(waiting_.begin(), running_, job);
-  --job->origin.running;
+  Stop(job);
   // If a reply does not fit into the memory now, the request is repeated later. Until then the
   // reply takes no memory.
   Decide(job, reply, std::exchange(job->own, {}));
+}
+
+void FetchServer::Stop(Jobs::iterator job) {
+  idle_.push_back(std::move(job->transfer));
+  waiting_.splice(waiting_.begin(), running_, job);
+  --job->origin.running;
+}
+
+bool FetchServer::AsksStore(Jobs::iterator job, const HttpReply& reply, const Verdict& verdict) {
+  if (job->cache == nullptr) return false;
+  CacheRoute& route = job->origin.route;
+  const bool is_taken = route.Takes(*job->cache, job->request, reply, verdict, Clock::now());
+  FetchChannel::CountCache(channel_.memory, !is_taken ? &FetchCounts::cache_failures
+                                            : reply.cache_status == "HIT"
+                                                ? &FetchCounts::cache_hits
+                                                : &FetchCounts::cache_misses);
+  if (is_taken) return false;
+  job->asks_store = true;
+  job->next = Clock::now();
+  return true;
+}
+
+void FetchServer::AbandonSilentCaches() {
+  const auto now = Clock::now();
+  for (Job& job : running_) {
+    if (job.cache == nullptr || job.transfer->heard() == job.heard) continue;
+    job.heard = job.transfer->heard();
+    job.heard_at = job.cache->heard = now;
+  }
+  for (auto job = running_.begin(); job != running_.end();) {
+    const auto next = std::next(job);
+    if (job->cache != nullptr && job->origin.route.IsSilent(*job->cache, job->heard_at, now)) {
+      job->origin.route.OnSilent(*job->cache, job->heard_at, now);
+      FetchChannel::CountCache(channel_.memory, &FetchCounts::cache_failures);
+      curl_multi_remove_handle(multi_.get(), job->transfer->handle());
+      Stop(job);
+      job->own.clear();
+      job->asks_store = true;
+      job->next = now;
+    }
+    job = next;
+  }
 }
 
 void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own) {
@@ -273,6 +336,7 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
   const std::string url = is_list ? origin.source.list_url : job->origin.UrlOf(job->request);
   Verdict verdict = Judge(reply, origin.source, job->origin.Name(job->request), url);
   using Kind = Verdict::Kind;
+  if (AsksStore(job, reply, verdict)) return;
   if (reply.status != 0) origin.has_answered = true;
   const bool has_secrets = !origin.source.is_virtual || origin.source.has_credentials();
   if (on_refused_ && has_secrets && (reply.status == 401 || reply.status == 403)) on_refused_();
@@ -283,6 +347,9 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
   }
   if (verdict.slow_down || verdict.kind == Kind::kBytes || verdict.kind == Kind::kError) {
     origin.limit.Count(verdict.slow_down, job->begun, Clock::now());
+  }
+  if (verdict.error.code == ErrorCode::kStale && verdict.kind == Kind::kError) {
+    origin.route.OnReplaced(origin.UrlOf(job->request), job->request.condition, Clock::now());
   }
   switch (verdict.kind) {
     case Kind::kBytes:
@@ -353,6 +420,11 @@ void FetchServer::Answer(Jobs::iterator job, FetchAnswer answer) {
 }
 
 void FetchServer::SendAnswers() {
+  for (Origin& origin : origins_) {
+    while (auto notice = origin.route.TakeNotice()) {
+      answers_.push_back({.id = 0, .generation = generation_, .message = *std::move(notice)});
+    }
+  }
   while (!answers_.empty() && Send(channel_.server, answers_.front())) answers_.pop_front();
 }
 
@@ -361,6 +433,9 @@ milliseconds FetchServer::Pause() const {
   // No event reports that the client has read its answers, so this is polled.
   if (!answers_.empty()) pause = milliseconds(5);
   const auto now = Clock::now();
+  for (const Job& job : running_) {
+    if (job.cache != nullptr) pause = std::min(pause, job.origin.route.patience() / kLooks);
+  }
   if (disk_.size() > 0) pause = std::min(pause, milliseconds(100));
   for (const Job& job : waiting_) {
     auto due = job.deadline;
@@ -378,6 +453,7 @@ void FetchServer::Run() {
     disk_.Take(
         waiting_, [this](const FetchRequest& request) { return PieceOf(request); },
         [this](FetchAnswer answer) { answers_.push_back(std::move(answer)); });
+    AbandonSilentCaches();
     SendAnswers();
     BeginDue();
     int running = 0;

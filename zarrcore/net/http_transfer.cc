@@ -85,7 +85,7 @@ void HttpTransfer::Prepare(HttpGet get) {
   get_ = std::move(get);
   ForgetHeaders();
   decided_ = false;
-  skip_ = said_ = due_ = 0;
+  skip_ = said_ = due_ = heard_ = 0;
   failure_[0] = '\0';
   refused_.clear();
   headers_.reset();
@@ -117,6 +117,7 @@ void HttpTransfer::Prepare(HttpGet get) {
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   set(CURLOPT_PIPEWAIT, get_.url.starts_with("https:") ? 1L : 0L);
+  if (!get_.proxy.empty()) UseProxy();
   set(CURLOPT_ERRORBUFFER, failure_);
   set(CURLOPT_HEADERFUNCTION, &OnHeader);
   set(CURLOPT_HEADERDATA, this);
@@ -138,6 +139,16 @@ void HttpTransfer::Prepare(HttpGet get) {
         range.from_end ? fmt::format("-{}", range.length)
                        : fmt::format("{}-{}", range.offset, range.offset + (range.length - 1));
     set(CURLOPT_RANGE, text.c_str());
+  }
+}
+
+void HttpTransfer::UseProxy() {
+  CURL* const curl = handle_.get();
+  curl_easy_setopt(curl, CURLOPT_PROXY, get_.proxy.c_str());
+  curl_easy_setopt(curl, CURLOPT_NOPROXY, "");  // overrides the environment
+  curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  if (const std::string file = CertificatesFile(/*is_s3=*/false); !file.empty()) {
+    curl_easy_setopt(curl, CURLOPT_PROXY_CAINFO, file.c_str());
   }
 }
 
@@ -172,11 +183,13 @@ int HttpTransfer::OnRequest(void* self, char* address, char* /*own_address*/, in
 }
 
 size_t HttpTransfer::OnHeader(char* text, size_t size, size_t count, void* self) {
+  ++static_cast<HttpTransfer*>(self)->heard_;
   static_cast<HttpTransfer*>(self)->TakeHeader({text, size * count});
   return size * count;
 }
 
 size_t HttpTransfer::OnBody(char* bytes, size_t size, size_t count, void* self) {
+  ++static_cast<HttpTransfer*>(self)->heard_;
   return static_cast<HttpTransfer*>(self)->TakeBody({bytes, size * count});
 }
 
@@ -199,6 +212,7 @@ void HttpTransfer::TakeHeader(std::string_view line) {
   const std::string_view value = WithoutBlanks(line.substr(colon + 1));
   if (name == "etag") reply_.etag = value;
   if (name == "location") reply_.location = value;
+  if (name == "x-cache-status") reply_.cache_status = value;
   if (name == "x-amz-bucket-region") reply_.bucket_region = value;
   if (name == "last-modified") reply_.modified_ns = ParseDate(value) * 1'000'000'000;
   if (name == "date") reply_.date_s = ParseDate(value);
@@ -221,6 +235,7 @@ void HttpTransfer::TakeHeader(std::string_view line) {
 
 void HttpTransfer::Decide() {
   if (std::exchange(decided_, true)) return;
+  reply_.asked_range = get_.range && get_.range->length > 0;
   reply_.of_suffix = get_.range && get_.range->from_end;
   curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &reply_.status);
   if (reply_.status != 200 && reply_.status != 206) return;

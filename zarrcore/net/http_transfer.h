@@ -29,6 +29,9 @@ struct HttpGet {
   std::span<std::byte> into;  // as long as the range, or the limit of a whole response
   bool is_s3 = false;         // decides which certificates are trusted
   bool uses_netrc = false;    // use the user names and passwords of ~/.netrc
+  /// The address of the cache that gets this request, as an HTTP proxy gets it; "": the server of
+  /// `url`, or the proxy that the environment names.
+  std::string proxy = {};
   bool is_guarded = false;    // connect only to addresses that MayConnect() allows for this host
   int64_t limit_ms = 60'000;  // the time limit until the last byte
 };
@@ -42,6 +45,7 @@ struct HttpReply {
   std::string etag;
   std::string location;
   std::string bucket_region;
+  std::string cache_status;       // X-Cache-Status: what a cache knew of the request; "" if unknown
   bool is_encoded = false;        // the response has a Content-Encoding
   int64_t modified_ns = 0;        // Last-Modified; 0 if unknown
   int64_t date_s = 0;             // the time of the server's clock; 0 if unknown
@@ -51,6 +55,7 @@ struct HttpReply {
   uint64_t length = 0;            // the number of bytes in `into`
   uint64_t received = 0;          // the number of received bytes of the body
   bool is_whole = false;          // the response is complete
+  bool asked_range = false;       // the request was for a range
   bool of_suffix = false;         // the request was for a suffix range
   bool is_other_range = false;    // `wrong`: the server sent another range
   bool is_contradictory = false;  // `wrong`: headers contradict each other
@@ -85,12 +90,15 @@ class HttpTransfer {
   /// Prepares a GET. curl_multi_add_handle(handle()) then starts it.
   void Prepare(HttpGet get);
   [[nodiscard]] CURL* handle() const { return handle_.get(); }
+  /// A number that grows with each part of the response.
+  [[nodiscard]] uint64_t heard() const { return heard_; }
   /// Returns the result. Call once the transfer has ended, with curl's code.
   [[nodiscard]] HttpReply Finish(CURLcode code);
 
  private:
   static curl_socket_t OnSocket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int OnRequest(void* self, char* address, char* own_address, int port, int own_port);
+  void UseProxy();
   // False if this GET must not be sent to the address, which is then recorded.
   bool MaySendTo(const sockaddr& address, socklen_t length);
   static size_t OnHeader(char* text, size_t size, size_t count, void* self);
@@ -123,6 +131,7 @@ class HttpTransfer {
   uint64_t skip_ = 0;  // the number of bytes of the body before the used bytes
   uint64_t said_ = 0;  // the number of received bytes of an error body
   uint64_t due_ = 0;   // the number of used bytes
+  uint64_t heard_ = 0;
 };
 
 /// True if `text` may be part of a header line: it has no control character, so it cannot end the

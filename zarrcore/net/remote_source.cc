@@ -9,6 +9,7 @@
 #include "zarrcore/base/option_list.h"
 #include "zarrcore/base/size_text.h"
 #include "zarrcore/net/aws_profile.h"
+#include "zarrcore/net/cache_address.h"
 
 namespace zarrfs {
 namespace {
@@ -194,6 +195,7 @@ bool SetRemoteOption(std::string_view name, std::string_view value, RemoteOption
   if (name == "query") return set_file(options.query_file);
   if (name == "disk_cache") return set_file(options.disk_cache);
   if (name == "disk_cache_size") return SetSize(value, options.disk_cache_size);
+  if (name == "via") return AddCacheAddress(value, options.caches);
   if (name == "addressing") {
     options.addressing = value == "auto" ? "" : value;
     return value == "auto" || value == "path" || value == "virtual";

@@ -22,6 +22,8 @@ namespace zarrfs {
 /// Options of a store behind a network. The options contain no secrets, only the names of files
 /// with secrets.
 struct RemoteOptions {
+  static constexpr uint64_t kForever = UINT64_MAX;
+
   // The address of an S3 service: "https://host:9000"; "" for AWS, or as in the environment.
   std::string endpoint;
   std::string region;        // "" for the value in the environment, or us-east-1
@@ -38,6 +40,11 @@ struct RemoteOptions {
   uint64_t connections = 64;   // maximum number of concurrent requests
   std::string disk_cache;      // a folder that keeps fetched bytes; "" for none
   uint64_t disk_cache_size = 10ULL << 30;  // the maximum size of the disk cache in bytes
+  // The addresses of caches that requests go through (net/cache_route.h): "http://cache1:8080".
+  std::vector<std::string> caches;
+  // How long a cache may reuse an answer to a request without a version, in milliseconds. 0: such
+  // requests go to the store.
+  uint64_t cache_window_ms = 1000;
 
   bool operator==(const RemoteOptions&) const = default;
 };

@@ -388,7 +388,8 @@ Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess acc
   std::shared_ptr<const FetchClient> client;
   if (NeedsFetcher(source, access.virtual_prefixes)) {
     auto opened = OpenFetchClient(std::move(access.fetch_socket), *access.fetch_memory,
-                                  std::chrono::seconds(access.remote.timeout) + kFetcherStart);
+                                  std::chrono::seconds(access.remote.timeout) + kFetcherStart,
+                                  std::move(access.on_notice));
     if (!opened) return Fail(opened);
     client = *std::move(opened);
   }

@@ -27,6 +27,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -127,6 +128,8 @@ struct SourceAccess {
   Descriptor fetch_socket = {};
   // The memory of the FetchChannel; used only during the call.
   const Descriptor* fetch_memory = nullptr;
+  /// Called on another thread with each line that the fetcher has for the log.
+  std::function<void(std::string_view)> on_notice = {};
   RemoteStoreOptions shown = {};  // OpenSource() sets its members name and is_listed
   Age max_age = kZipAge;
   /// How often a branch of an Icechunk repository is read if it cannot be watched.

@@ -52,9 +52,12 @@ TEST(FetchChannelTest, CountsAreKeptBesideTheNote) {
   FetchChannel::Count(channel->memory, FetchRequest::Kind::kGet, uint64_t{1} << 40);
   FetchChannel::Count(channel->memory, FetchRequest::Kind::kList, 5);
   FetchChannel::Count(channel->memory, FetchRequest::Kind::kGet, 0);
+  FetchChannel::CountCache(channel->memory, &FetchCounts::cache_misses);
   FetchChannel::WriteNote(channel->memory, std::string(5000, 'x'));
-  EXPECT_EQ(FetchChannel::ReadCounts(channel->memory),
-            (FetchCounts{.gets = 2, .lists = 1, .received_bytes = (uint64_t{1} << 40) + 5}));
+  EXPECT_EQ(
+      FetchChannel::ReadCounts(channel->memory),
+      (FetchCounts{
+          .gets = 2, .lists = 1, .received_bytes = (uint64_t{1} << 40) + 5, .cache_misses = 1}));
   EXPECT_EQ(FetchChannel::ReadNote(channel->memory).size(), 1023);
 }
 

@@ -41,14 +41,15 @@ class FetchClientTest : public ::testing::Test {
         }
       }
     });
-    const auto client =
-        *OpenFetchClient(Descriptor(fcntl(channel_.client.get(), F_DUPFD_CLOEXEC, 0)),
-                         channel_.memory, std::chrono::seconds(30));
+    const auto client = *OpenFetchClient(
+        Descriptor(fcntl(channel_.client.get(), F_DUPFD_CLOEXEC, 0)), channel_.memory,
+        std::chrono::seconds(30), [this](std::string_view line) { notice_ = line; });
     return client->FetcherOf(store_);
   }
   FetchChannel channel_;
   std::thread server_;
   uint32_t store_ = 0;
+  std::string notice_;  // the last line that the server had for the log
   std::array<std::byte, 100> out_ = {};
 };
 
@@ -59,6 +60,18 @@ TEST_F(FetchClientTest, RequestsSayWhoseObjectsTheyAreFor) {
   const auto fetched = client->Get("a", ByteRange::At(0, 10), nullptr, std::span(out_).first(10));
   ASSERT_TRUE(fetched);
   EXPECT_EQ(fetched->version.size, 7U);
+}
+
+TEST_F(FetchClientTest, ANoticeIsNoNewServer) {
+  std::atomic<int> asked = 0;
+  const auto client = Open([&](const FetchRequest&) {
+    ++asked;
+    Send(channel_.server, FetchAnswer{.id = 0, .generation = 1, .message = "for the log"});
+    return FetchAnswer{.size = 1000};
+  });
+  ASSERT_TRUE(client->Get("a", ByteRange::At(0, 10), nullptr, std::span(out_).first(10)));
+  EXPECT_EQ(notice_, "for the log");
+  EXPECT_EQ(asked, 1) << "a new server would get the request again";
 }
 
 TEST_F(FetchClientTest, AnAnswerReachesNoFurtherThanItsRequest) {

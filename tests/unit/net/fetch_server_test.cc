@@ -53,8 +53,14 @@ class Served {
     request.id = ++id_;
     request.generation = generation_;
     EXPECT_TRUE(Send(channel_.client, request));
-    return *ReceiveAnswer(channel_.client, /*waits=*/true);
+    for (;;) {
+      FetchAnswer answer = *ReceiveAnswer(channel_.client, /*waits=*/true);
+      if (answer.id != 0) return answer;
+      notices_.push_back(answer.message);
+    }
   }
+  // Lines for the log that came before an answer.
+  [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
   [[nodiscard]] const FetchChannel& channel() const { return channel_; }
   [[nodiscard]] uint64_t generation() const { return generation_; }
 
@@ -64,6 +70,7 @@ class Served {
   std::thread server_;
   uint64_t generation_ = 0;
   uint64_t id_ = 0;
+  std::vector<std::string> notices_;
 };
 
 RemoteSource SourceOf(const std::string& url, RemoteOptions options = {}) {
@@ -195,6 +202,112 @@ TEST(FetchServerOnDiskTest, WhatTheClientWritesIntoItsPieceIsNotKept) {
   }
   EXPECT_EQ(kept, kBytes);
   std::filesystem::remove_all(cache);
+}
+
+// A store and a cache. `cached` writes the answers of the cache.
+class FetchServerViaTest : public ::testing::Test {
+ protected:
+  static constexpr std::string_view kRight =
+      "HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\nContent-Range: bytes 0-3/4\r\n"
+      "Content-Length: 4\r\nConnection: close\r\n\r\n";
+
+  FetchAnswer Ask(const HttpServer::Handler& cached) {
+    const HttpServer store([&](const std::string& /*request*/, const HttpServer::Send& send) {
+      ++asked_;
+      send(std::string(kRight) + "true");
+    });
+    const HttpServer cache([&](const std::string& request, const HttpServer::Send& send) {
+      requests_.push_back(request);
+      cached(request, send);
+    });
+    url_ = store.url();
+    RemoteOptions options;
+    options.caches = {cache.url()};
+    Served served(SourceOf(store.url() + "/store", options));
+    const FetchRequest request{.range = ByteRange::At(0, 4),
+                               .length = 4,
+                               .is_conditional = true,
+                               .size = 4,
+                               .key = "a b",
+                               .condition = "\"1\""};
+    FetchAnswer answer = served.Ask(request);
+    std::byte* const memory = FetchChannel::Map(served.channel().memory);
+    text_.assign(reinterpret_cast<const char*>(memory), answer.length);
+    munmap(memory, FetchChannel::kMemory);
+    counts_ = FetchChannel::ReadCounts(served.channel().memory);
+    return answer;
+  }
+
+  std::atomic<int> asked_ = 0;  // requests to the store
+  std::vector<std::string> requests_;
+  std::string url_, text_;
+  FetchCounts counts_;
+};
+
+TEST_F(FetchServerViaTest, ARequestGoesToTheCacheAsToAProxy) {
+  const auto answer = Ask([](const auto& /*request*/, const auto& send) {
+    send(std::string(kRight.substr(0, kRight.size() - 2)) + "X-Cache-Status: HIT\r\n\r\nkept");
+  });
+  EXPECT_FALSE(answer.error) << answer.message;
+  EXPECT_EQ(text_, "kept");
+  EXPECT_EQ(asked_, 0);
+  ASSERT_EQ(requests_.size(), 1U);
+  const std::string& request = requests_[0];
+  EXPECT_TRUE(request.starts_with("GET " + url_ + "/store/a%20b HTTP/1.1\r\n")) << request;
+  EXPECT_NE(request.find("\r\nHost: " + url_.substr(7) + "\r\n"), std::string::npos) << request;
+  EXPECT_NE(request.find("\r\nIf-Match: \"1\"\r\n"), std::string::npos) << request;
+  EXPECT_NE(request.find("\r\nX-Zarrfs-At: 0\r\n"), std::string::npos) << request;
+  EXPECT_EQ(counts_.cache_hits, 1U);
+  EXPECT_EQ(counts_.gets, 1U);
+}
+
+TEST_F(FetchServerViaTest, TheStoreIsAskedAfterAWrongAnswer) {
+  const std::string right(kRight);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    return std::string(right).replace(right.find(from), from.size(), to) + "evil";
+  };
+  for (const std::string& wrong :
+       {std::string(), std::string("nonsense\r\n\r\n"), with("\"1\"", "\"2\""),
+        with("206 Partial Content", "200 OK"), with("bytes 0-3/4", "bytes 1-4/5"),
+        with("0-3/4", "0-3/5"), right + "ev",
+        std::string("HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n"),
+        std::string("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
+        std::string("HTTP/1.1 507 Insufficient Storage\r\nX-Cache-Status: MISS\r\n\r\n")}) {
+    asked_ = 0;
+    const auto answer = Ask([&](const auto& /*request*/, const auto& send) { send(wrong); });
+    EXPECT_FALSE(answer.error) << wrong << answer.message;
+    EXPECT_EQ(text_, "true") << wrong;
+    EXPECT_EQ(asked_, 1) << wrong;
+    EXPECT_EQ(counts_.cache_failures, 1U) << wrong;
+  }
+}
+
+// SourceOf() has timeout=1.
+TEST_F(FetchServerViaTest, TheStoreIsAskedAfterAQuarterOfTheTimeout) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto answer = Ask([&](const auto& /*request*/, const auto& /*send*/) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(900));
+  });
+  EXPECT_FALSE(answer.error) << answer.message;
+  EXPECT_EQ(text_, "true");
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(250));
+}
+
+TEST(FetchServerNoCacheTest, TheStoreIsAskedIfTheCacheIsNotThereAndALineIsLogged) {
+  std::atomic<int> asked = 0;
+  const HttpServer store([&](const std::string& /*request*/, const HttpServer::Send& send) {
+    ++asked;
+    send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue");
+  });
+  RemoteOptions options;
+  options.caches = {"http://127.0.0.1:1"};
+  Served served(SourceOf(store.url() + "/store", options));
+  const auto answer = served.Ask({.range = ByteRange::At(0, 4), .length = 4, .key = "a"});
+  EXPECT_EQ(answer.length, 4U) << answer.message;
+  ASSERT_EQ(served.notices().size(), 1U);
+  EXPECT_TRUE(served.notices()[0].starts_with("the cache http://127.0.0.1:1 is not asked for 60 s"))
+      << served.notices()[0];
+  EXPECT_EQ(asked, 1);
 }
 
 }  // namespace

@@ -23,6 +23,26 @@ TEST(OptionsTest, CommasCanBeEscapedOrQuoted) {
   }
 }
 
+TEST(OptionsTest, CachesMayReuseAnswersForHalfOfTtl) {
+  const auto window = [](const char* options) {
+    return FetchOptions(Options(options)).cache_window_ms;
+  };
+  EXPECT_EQ(window(""), 1000U);
+  EXPECT_EQ(window("ttl=60"), 30'000U);
+  EXPECT_EQ(window("ttl=0.5"), 250U);
+  EXPECT_EQ(window("ttl=0"), 0U);
+  EXPECT_EQ(window("ttl=1e300"), 1'000'000'000'000'000U);
+  EXPECT_EQ(window("ttl=1,immutable"), RemoteOptions::kForever);
+}
+
+TEST(OptionsTest, CachesAreNamedOneByOne) {
+  EXPECT_EQ(Options("via=http://a:80,via=https://b:443/,via=http://a:80").remote.caches,
+            (std::vector<std::string>{"http://a:80", "https://b:443"}));
+  EXPECT_EQ(ErrorOf("via=cache1:8080"),
+            "option 'via=cache1:8080': expected http://HOST:PORT or https://HOST:PORT, without a "
+            "path or user name (zarrfs --help lists them)");
+}
+
 TEST(OptionsTest, LinksAreFollowedUnlessOthersHaveAccess) {
   const auto links = [](const char* options) { return ToString(LinksInForce(Options(options))); };
   EXPECT_EQ(links("noallow_other"), "follow");

@@ -22,6 +22,12 @@ std::string ConfigError(std::string_view text) {
   return settings ? "" : settings.error().message;
 }
 
+TEST(SettingsTest, SomeNamesMayOccurSeveralTimes) {
+  const auto settings = ParseConfig("via=http://a:80\nvia=http://b:80", "f");
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(settings->size(), 2U);
+}
+
 TEST(SettingsTest, LineOfAFileIsANameWithOrWithoutAValue) {
   EXPECT_EQ(WordsOf("# comment\n\n  cache =  1G\r\nimmutable\n\t# too\nsource=/a b,c=#d"),
             (std::vector<std::string>{"", "", "cache=1G", "immutable", "", "source=/a b,c=#d"}));
