@@ -25,6 +25,7 @@
 #include "fs/process/privileges.h"
 #include "fs/process/service_manager.h"
 #include "fs/process/signals.h"
+#include "fs/process/start_report.h"
 #include "fs/process/unmounting.h"
 #include "fs/process/upgrade.h"
 #include "fs/process/workers.h"
@@ -52,7 +53,7 @@ class Keeper {
       : options_(options),
         config_in_force_(options.config),
         mount_(mountpoint, /*outlives_workers=*/!WhyNoIoUring(options).empty()),
-        report_(std::move(report)) {
+        start_(std::move(report)) {
     workers_.set_program(std::move(program));
   }
 
@@ -68,10 +69,8 @@ class Keeper {
     EndStart(code, line);
     EndWorker();
   }
-  // Reports how the start went to the process that waits for it. If no process waits, prints a
-  // failure. False if that process no longer exists.
-  bool Report(int code, std::string_view line) const;
-  bool starting() const { return !ready_ && !failed_; }
+  bool starting() const { return start_.is_pending(); }
+  bool ready() const { return start_.is_ready(); }
 
   std::string StatusLine() const {
     const std::string& errors = workers_.errors_only();
@@ -106,7 +105,7 @@ class Keeper {
   bool OnWorkerEnd(const Workers::End& end);
   void StartNext();
   bool CanReplace() const {
-    return mount_.outlives_workers() && ready_ && !ending_ && !gives_up_ && mount_.IsConnected();
+    return mount_.outlives_workers() && ready() && !ending_ && !gives_up_ && mount_.IsConnected();
   }
   void Replace() { service_manager_.ShowStatus(workers_.Replace()); }
   void OnUpgrade(Upgrade::Step step);
@@ -126,20 +125,18 @@ class Keeper {
   const ServiceManager service_manager_{options_.foreground};
   OwnMount mount_;
   Unmounting unmounting_{mount_, options_.foreground};
-  Channel report_;
+  StartReport start_;
   Descriptor signals_;
   Descriptor until_;  // the process of the option `until`; empty once it has ended
   Upgrade upgrade_;
   Workers workers_{options_, config_in_force_, mount_.path(), [this] {
                      signals_.reset();
                      until_.reset();
-                     report_.Close();
+                     start_.Close();
                      mount_.Close();
                      upgrade_ = Upgrade();
                    }};
 
-  bool ready_ = false;
-  bool failed_ = false;
   int exit_code_ = kExitDone;
   bool ending_ = false;
   // The worker was asked to end, so a worker of another program can replace it.
@@ -171,26 +168,18 @@ Result<void> Keeper::Start() {
 
 void Keeper::EndStart(int code, std::string_view line) {
   if (!starting()) return;
-  failed_ = true;
   exit_code_ = code;
   mount_.Undo();
-  Report(code, line);
+  start_.Fail(code, line);
   service_manager_.ShowStatus(line);
-}
-
-bool Keeper::Report(int code, std::string_view line) const {
-  const auto kind = code == kExitDone ? Message::Kind::kReady : Message::Kind::kFailed;
-  if (report_.fd() >= 0) return report_.Send({kind, {static_cast<uint64_t>(code)}, OneLine(line)});
-  if (code != kExitDone) PrintError(line);
-  return true;
 }
 
 void Keeper::EndWorker() {
   if (ending_) return;
   ending_ = true;
-  if (ready_) service_manager_.Stopping("ending");
+  if (ready()) service_manager_.Stopping("ending");
   // After a failed start, the worker has nothing to shut down. A caretaker never has.
-  AskWorkerToEnd(ready_ && workers_.errors_only().empty());
+  AskWorkerToEnd(ready() && workers_.errors_only().empty());
 }
 
 void Keeper::AskWorkerToEnd(bool can) {
@@ -212,7 +201,7 @@ void Keeper::OnOpened(Message& message) {
 }
 
 void Keeper::OnReady() {
-  if (ready_ && !ending_ && !replaces_) {
+  if (ready() && !ending_ && !replaces_) {
     if (workers_.errors_only().empty()) {
       spdlog::info("{}: another worker serves (zarrfs {})", mountpoint(), workers_.version());
     } else {
@@ -224,11 +213,10 @@ void Keeper::OnReady() {
     upgrade_.ReportServed({});
   }
   if (!starting()) return;
-  ready_ = true;
   if (!options_.foreground) LeaveTerminal(mountpoint());
   spdlog::info("{} is mounted at {}", options_.source.text(), mountpoint());
   service_manager_.Ready(StatusLine());
-  if (Report(kExitDone, "")) return;
+  if (start_.Succeed()) return;
   // The caller has reported a failure or was killed, so no user would unmount this mount.
   exit_code_ = kExitSystem;
   mount_.Undo();
@@ -237,7 +225,7 @@ void Keeper::OnReady() {
 
 void Keeper::OnWorkerFailed(const Message& message) {
   if (replaces_) return;  // the worker was already asked to end
-  if (ready_) {
+  if (ready()) {
     workers_.NoteFailure(message.text);
     static_cast<void>(GoBack(message.text));
   } else {
@@ -258,7 +246,7 @@ void Keeper::OnMessage(Message& message) {
     OnWorkerFailed(message);
   } else if (message.kind == Message::Kind::kReady) {
     OnReady();
-  } else if (!failed_ && !ending_) {
+  } else if (!start_.has_failed() && !ending_) {
     OnOpened(message);
   }
 }
@@ -275,7 +263,7 @@ void Keeper::OnSignal() {
   if (read(signals_.get(), &signal, sizeof signal) != sizeof signal) return;
   const bool ends = signal.ssi_signo == SIGINT || signal.ssi_signo == SIGTERM;
   if (ends) OnEndingSignal(signal.ssi_signo);
-  if (ends || !ready_ || ending_) return;
+  if (ends || !ready() || ending_) return;
   if (signal.ssi_signo == SIGHUP) static_cast<void>(Reload(""));  // Reload() logs its result
   if (signal.ssi_signo == SIGUSR1) upgrade_.OnSignal(signal);
   if (signal.ssi_signo == SIGUSR2) ChangeLogLevel(signal, mountpoint(), workers_);
@@ -326,7 +314,7 @@ void Keeper::OnProcessEnd() {
 }
 
 void Keeper::EndWithConnection() {
-  const bool is_gone = ready_ && !ending_ && workers_.is_there() && mount_.outlives_workers() &&
+  const bool is_gone = ready() && !ending_ && workers_.is_there() && mount_.outlives_workers() &&
                        !mount_.IsConnected();
   const auto step = gone_.Observe(is_gone, Clock::now());
   if (step == LateWorker::Step::kLeaveBehind) workers_.LeaveBehind();
@@ -373,7 +361,8 @@ bool Keeper::OnWorkerEnd(const Workers::End& end) {
   dying_since_.reset();
   const std::string& how = workers_.last_end();
   const bool went_back = GoBack("its worker " + (how.empty() ? "ended" : how));
-  if (!failed_ && !ending_ && !gives_up_ && !went_back && workers_.StartForked()) return true;
+  if (!start_.has_failed() && !ending_ && !gives_up_ && !went_back && workers_.StartForked())
+    return true;
   if (starting() && end.by_signal) {
     EndStart(
         kExitSystem,
@@ -420,7 +409,7 @@ void Keeper::OnUpgrade(Upgrade::Step step) {
 
 int Keeper::Finish() {
   workers_.SaveIds();
-  const std::string unclean = ready_ && !ending_ ? UncleanEnd() : "";
+  const std::string unclean = ready() && !ending_ ? UncleanEnd() : "";
   if (workers_.has_left_behind()) mount_.Abort();
   if (!unclean.empty()) {
     exit_code_ = kExitSystem;
@@ -436,9 +425,9 @@ int Keeper::Finish() {
     service_manager_.ShowStatus(line);
     return exit_code_;
   }
-  if (ready_ && !ending_) service_manager_.Stopping("unmounted");
+  if (ready() && !ending_) service_manager_.Stopping("unmounted");
   mount_.ClearCovered();
-  if (ready_) spdlog::info("{}: ended", mountpoint());
+  if (ready()) spdlog::info("{}: ended", mountpoint());
   return exit_code_;
 }
 
@@ -469,7 +458,7 @@ int Keeper::Run() {
     return exit_code_;
   }
   std::array<pollfd, 7> wait = {
-      {{signals_.get(), POLLIN, 0}, {}, {report_.fd(), 0, 0}, {}, {}, {}, {}}};
+      {{signals_.get(), POLLIN, 0}, {}, {start_.fd(), 0, 0}, {}, {}, {}, {}}};
   while (workers_.is_there() || (workers_.is_planned() && !ending_)) {
     workers_.Attend();
     int limit_ms = KillLateWorker();

@@ -1,0 +1,37 @@
+// StartReport: how the start of a mount ended, which the keeper reports once to the process that
+// waits for it. If no process waits, as in the foreground, a failure is printed.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "fs/mount/channel.h"
+
+namespace zarrfs {
+
+class StartReport {
+ public:
+  /// `waiting` leads to the process that waits; closed if there is none.
+  explicit StartReport(Channel waiting) : waiting_(std::move(waiting)) {}
+
+  [[nodiscard]] bool is_pending() const { return state_ == State::kPending; }
+  [[nodiscard]] bool is_ready() const { return state_ == State::kReady; }
+  [[nodiscard]] bool has_failed() const { return state_ == State::kFailed; }
+
+  /// Reports success. False if the waiting process no longer exists.
+  [[nodiscard]] bool Succeed();
+  /// Reports a failure; `code` is the exit code of the waiting process.
+  void Fail(int code, std::string_view line);
+
+  /// Becomes readable when the waiting process ends; -1 if there is none.
+  [[nodiscard]] int fd() const { return waiting_.fd(); }
+  void Close() { waiting_.Close(); }
+
+ private:
+  enum class State { kPending, kReady, kFailed };
+
+  Channel waiting_;
+  State state_ = State::kPending;
+};
+
+}  // namespace zarrfs
