@@ -1,13 +1,21 @@
 #include "fs/tree/epoch_limit.h"
 
 #include <map>
+#include <utility>
 
 namespace zarrfs {
+
+void EpochLimit::CountMemory(const EpochTable::Usage& usage) {
+  const uint64_t used = usage.bytes + usage.past.bytes();
+  memory_.ShrinkTo(used);
+  if (auto more = ProcessMemory().Take(used - memory_.bytes()); more) memory_.Add(std::move(*more));
+}
 
 Changes EpochLimit::Sweep(Nodes& nodes) {
   for (const auto& table : marked_) table->DropMarked();
   marked_.clear();
   EpochTable::Usage& usage = nodes.table().epoch_usage();
+  CountMemory(usage);
   const uint32_t round = usage.round++;
   Changes forgotten;
   if (usage.bytes <= limit_) return forgotten;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fs/tree/nodes.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
@@ -28,7 +29,11 @@ class EpochLimit {
   [[nodiscard]] Changes Sweep(Nodes& nodes);
 
  private:
+  // Takes the memory of the epochs from the budget of the process.
+  void CountMemory(const EpochTable::Usage& usage);
+
   const uint64_t limit_;
+  MemoryBudget::Share memory_;  // as of the last Sweep()
   std::vector<std::shared_ptr<EpochTable>> marked_;
 };
 

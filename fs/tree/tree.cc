@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <utility>
 
@@ -432,12 +431,6 @@ std::pair<SupersededShards::Clock::time_point, Changes> Tree::Sweep() {
   store_->CloseIdle();
   contents_.Sweep();
   nodes_.hierarchy().Sweep();
-  const EpochTable::Usage& epochs = nodes_.table().epoch_usage();
-  const uint64_t of_epochs = epochs.bytes + epochs.past.bytes();
-  memory_of_epochs_.ShrinkTo(of_epochs);
-  if (auto more = ProcessMemory().Take(of_epochs - memory_of_epochs_.bytes()); more) {
-    memory_of_epochs_.Add(std::move(*more));
-  }
   Changes forgotten = epoch_limit_.Sweep(nodes_);
   const auto now = SupersededShards::Clock::now();
   const auto again =

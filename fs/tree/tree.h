@@ -186,7 +186,6 @@ class Tree {
   ListingTable listings_;
   StatusFiles status_files_;
   RootCheck root_check_;
-  MemoryBudget::Share memory_of_epochs_;  // as of the last Sweep()
   std::function<void(MountStatus&)> describe_daemon_;
   Mutex not_watched_mutex_;
   std::string not_watched_ GUARDED_BY(not_watched_mutex_) = "not yet";
