@@ -18,8 +18,9 @@ def program():
     return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") or str(ROOT / "build/nginx/nginx")
 
 
-def configured(place, port, origins, certificates=None):
-    """The recipe with the folder `place` instead of the machine's, and these origins: addresses by Host, as "http://127.0.0.1:80"."""
+def configured(place, port, origins, certificates=None, tls=None):
+    """The recipe with the folder `place` instead of the machine's, and these origins: addresses by Host, as "http://127.0.0.1:80".
+    `certificates`: which authorities the cache trusts. `tls`: the file of the cache's own certificate; its key is the file "key" there."""
     text = RECIPE.read_text()
 
     def put(old, new):
@@ -43,7 +44,8 @@ def configured(place, port, origins, certificates=None):
     put("/run/nginx.pid", f"{place}/pid")
     put("/var/log/nginx", str(place))
     put("/var/lib/nginx", str(place))
-    put("listen 8080 default_server", f"listen 127.0.0.1:{port} default_server")
+    own = f"ssl_certificate {tls}; ssl_certificate_key {tls.with_name('key')};" if tls else ""
+    put("listen 8080 default_server", f"{own} listen 127.0.0.1:{port} {'ssl' if tls else ''} default_server")
     put("min_free=2g ", "")
     put("buffer=64k flush=5s", "")
     if certificates:
@@ -79,11 +81,11 @@ class Cache:
 
 
 @contextlib.contextmanager
-def caching(place, origins, certificates=None, **more):
+def caching(place, origins, certificates=None, tls=None, **more):
     """A running cache. `origins`: see configured()."""
     place.mkdir(parents=True, exist_ok=True)
     port = free_port()
-    path = configured(place, port, origins, certificates)
+    path = configured(place, port, origins, certificates, tls)
     cache = Cache(place, port, [program(), "-c", str(path), "-p", str(place)], **more)
     try:
         yield cache

@@ -17,7 +17,7 @@ import zarr
 
 import faulty_server
 from cluster_cache import caching, configured, program
-from mounts import ZARRFS, mounted
+from mounts import ZARRFS, mounted, zarrctl
 from remote import BUCKET, PREFIX, start, tree
 
 SHARDS, SIDE = 3, 8
@@ -331,6 +331,45 @@ def test_a_store_with_tls_is_read_through_a_cache_without(nginx, expected, tmp_p
             assert tree(point) == expected
             assert via_counts(point)["failed"] == 0
             assert via_counts(point)["miss"] > 0
+
+
+def test_a_cache_with_tls_gets_what_others_must_not_see(nginx, folder, expected, tmp_path, monkeypatch):
+    """The certificate of the fixture is for localhost."""
+    secret = tmp_path / "headers"
+    secret.write_text("Authorization: Bearer token\n")
+
+    def fault(path, headers):
+        return None if headers["Authorization"] == "Bearer token" else 401
+
+    with faulty_server.serving(folder.parent, fault) as origin:
+        with caching(tmp_path / "cache", {host_of(origin.url): origin.url}, tls=nginx[2]) as cache:
+            for host, is_trusted in [("localhost", True), ("127.0.0.1", False), ("localhost", False)]:
+                with monkeypatch.context() as patch:
+                    if is_trusted or host == "127.0.0.1":
+                        patch.setenv("SSL_CERT_FILE", str(nginx[2]))
+                    with mounted(f"{origin.url}/ocean.zarr", f"headers={secret},via=https://{host}:{cache.port}") as point:
+                        assert tree(point) == expected
+                        counts = via_counts(point)
+                assert (counts["failed"] == 0) == is_trusted and (counts["miss"] > 0) == is_trusted, counts
+
+
+def test_zarrctl_reads_through_a_cache(folder, tmp_path):
+    with faulty_server.serving(folder.parent) as origin, caching(tmp_path / "cache", {host_of(origin.url): origin.url}) as cache:
+        result = zarrctl("verify", "-o", f"via={cache.url}", f"{origin.url}/ocean.zarr")
+        assert result.returncode == 0, result
+        assert "/ocean.zarr/" in cache.log()
+        (tmp_path / "secret").write_text("x: y\n")
+        result = zarrctl("info", "-o", f"via={cache.url},headers={tmp_path}/secret", f"{origin.url}/ocean.zarr")
+        assert "the secrets of headers= would be sent" in result.stderr
+
+
+def test_a_file_names_several_caches(folder, expected, tmp_path):
+    with faulty_server.serving(folder.parent) as origin, contextlib.ExitStack() as stack:
+        caches = [stack.enter_context(caching(tmp_path / str(number), {host_of(origin.url): origin.url})) for number in range(2)]
+        (tmp_path / "conf").write_text("\n".join(["view = v3", *(f"via = {cache.url}" for cache in caches)]))
+        with mounted(f"{origin.url}/ocean.zarr", f"config={tmp_path}/conf") as point:
+            assert tree(point) == {name.removeprefix("v3/"): data for name, data in expected.items() if name.startswith("v3/")}
+        assert all(cache.log() for cache in caches)
 
 
 # --- The option. ------------------------------------------------------------------------------------------
