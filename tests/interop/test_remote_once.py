@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -257,3 +258,35 @@ def test_the_size_of_a_listed_zstd_chunk_takes_its_first_18_bytes(tmp_path):
             if key.startswith("store/a/c/") and headers["Range"] != "bytes=0-0"]
         assert ranges == ["bytes=0-17"] * len(sizes)
         assert (point / "a/7").read_bytes() == (store / "a/c/7").read_bytes()
+
+
+@pytest.mark.parametrize("path", ["1", "a/1"])
+def test_a_read_waits_once_for_a_server_that_hangs(tmp_path, path):
+    group = zarr.create_group(tmp_path / "plain.zarr")
+    for array in ("a", "b"):
+        group.create_array(array, shape=(8,), chunks=(2,), dtype="i4")[:] = 1
+    store = tmp_path / ("plain.zarr" if "/" in path else "plain.zarr/a")
+    for file in tmp_path.rglob("*"):
+        os.utime(file, (OLD, OLD))
+    hangs, go_on = threading.Event(), threading.Event()
+
+    def fault(*_):
+        if hangs.is_set():
+            go_on.wait(120)
+
+    with (faulty_server.serving(store.parent, fault) as server,
+          mounted(f"{server.url}/{store.name}", "view=v2,timeout=2,ttl=0.1") as point):
+        try:
+            (point / path).read_bytes()
+            time.sleep(0.5)
+            hangs.set()
+            begin, before = time.monotonic(), len(server.seen)
+            with pytest.raises(OSError) as error:
+                (point / path).read_bytes()
+            assert error.value.errno == errno.ETIMEDOUT
+            assert time.monotonic() - begin < 2 * 2 + 1 and len(server.seen) - before <= 2
+            hangs.clear()
+            time.sleep(2.5)
+            assert (point / path).read_bytes()
+        finally:
+            go_on.set()

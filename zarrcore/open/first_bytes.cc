@@ -22,15 +22,15 @@ FirstBytes::Request::Request(Request&& other) noexcept
       bytes_(std::move(other.bytes_)) {}
 
 FirstBytes::Request::~Request() {
-  if (of_ != nullptr) of_->Earn(spent_);
+  if (of_ != nullptr) of_->credit_.Earn(spent_);
 }
 
 void FirstBytes::Request::Keep(const std::string& key, const Object& object, size_t length,
                                int64_t asked_ns, std::optional<int64_t> changed_ns) {
   FirstBytes& of = *std::exchange(of_, nullptr);
   of.expected_ = std::max<size_t>(length, 1);
-  of.Earn(spent_);
-  of.credit_ -= static_cast<int64_t>(length);
+  of.credit_.Earn(spent_);
+  of.credit_.Owe(length);
   of.Sweep(SteadyNowNs());
   const size_t charge = sizeof(Kept) + 256 + 2 * key.capacity() + length;
   auto memory = ProcessMemory().Take(charge);
@@ -45,11 +45,7 @@ void FirstBytes::Request::Keep(const std::string& key, const Object& object, siz
 
 std::optional<FirstBytes::Request> FirstBytes::Begin() {
   const size_t expected = expected_;
-  const auto spent = static_cast<int64_t>(expected);
-  if (credit_.fetch_sub(spent) < spent) {
-    Earn(expected);
-    return std::nullopt;
-  }
+  if (!credit_.Spend(expected)) return std::nullopt;
   return Request(*this, expected);
 }
 
@@ -66,20 +62,8 @@ size_t FirstBytes::Read(const std::string& key, const Version& version, uint64_t
   if (offset + length < kept->length) return length;
   kept_.Erase(key, kept);
   // Reading a large object took a further request, so its first bytes saved none.
-  if (kept->length == version.size) Earn(kept->length);
+  if (kept->length == version.size) credit_.Earn(kept->length);
   return length;
-}
-
-void FirstBytes::OnReadWithout(uint64_t size) {
-  if (size <= kMost) Earn(static_cast<size_t>(size));
-}
-
-void FirstBytes::Earn(size_t bytes) {
-  int64_t credit = credit_;
-  int64_t more = 0;
-  do {
-    more = std::min<int64_t>(credit + static_cast<int64_t>(bytes), kAllBytes);
-  } while (!credit_.compare_exchange_weak(credit, more));
 }
 
 void FirstBytes::Sweep(int64_t now_ns) {

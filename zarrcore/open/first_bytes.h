@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 
+#include "zarrcore/base/credit.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/memory_budget.h"
 #include "zarrcore/store/store.h"
@@ -61,7 +62,9 @@ class FirstBytes {
                             std::span<std::byte> out);
 
   /// Reports that an object of `size` bytes, which was opened without its bytes, is read.
-  void OnReadWithout(uint64_t size);
+  void OnReadWithout(uint64_t size) {
+    if (size <= kMost) credit_.Earn(size);
+  }
 
   void GiveUp(size_t bytes) { kept_.GiveUp(bytes); }
 
@@ -75,11 +78,10 @@ class FirstBytes {
     MemoryBudget::Share memory;
   };
 
-  void Earn(size_t bytes);
   // Drops bytes that no reader accepts any more.
   void Sweep(int64_t now_ns);
 
-  std::atomic<int64_t> credit_ = kAllBytes;
+  Credit credit_{kAllBytes};
   // The number of bytes that the next object probably has, at most kMost.
   std::atomic<size_t> expected_ = kMost;
   std::atomic<int64_t> swept_ns_ = 0;

@@ -10,14 +10,14 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kAllBytes = 4u << 20;
+constexpr size_t kBytesOfProbed = 4u << 20;
 // A longer index is not requested to find out whether a shard exists.
 constexpr uint64_t kMaxRange = 4u << 10;
 
 }  // namespace
 
 ProbedRanges::ProbedRanges()
-    : kept_(kAllBytes, 1),
+    : kept_(kBytesOfProbed, 1),
       holder_(ProcessMemory(), [this](uint64_t missing) { kept_.GiveUp(missing); }) {}
 
 ByteRange ProbedRanges::RangeOf(const ArrayLayout& layout) {

@@ -23,6 +23,8 @@ inline constexpr size_t kAllBytes = 16u << 20;  // of all remembered documents
 inline constexpr size_t kListedBytes = 4u << 20;
 // A larger document is not remembered.
 inline constexpr uint64_t kMaxBytes = 8u << 20;
+// A shorter read of a part of an object is that of a header, which tells the size of a file.
+inline constexpr size_t kLeastRead = 4096;
 // After so many listed objects that were not of the listed version, listed versions are not used.
 inline constexpr int kMaxStale = 8;
 
@@ -133,7 +135,8 @@ class KnownObject final : public Object {
   bool was_listed() const override { return was_listed_; }
   Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
     const uint64_t size = info().size();
-    if (is_without_bytes_.exchange(false)) memory_->first_bytes.OnReadWithout(size);
+    const bool is_header = out.size() < kLeastRead && offset + out.size() < size;
+    if (!is_header && is_without_bytes_.exchange(false)) memory_->first_bytes.OnReadWithout(size);
     if (offset <= size && out.size() <= size - offset) {
       const size_t known = memory_->first_bytes.Read(key_, info().version, offset, out);
       offset += known;

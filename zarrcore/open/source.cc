@@ -15,6 +15,7 @@
 #include "zarrcore/kerchunk/reference_set.h"
 #include "zarrcore/net/fetch_client.h"
 #include "zarrcore/open/recent_answers.h"
+#include "zarrcore/open/recent_failures.h"
 #include "zarrcore/open/unlisted_store.h"
 #include "zarrcore/store/forwarding_store.h"
 #include "zarrcore/zip/zip_store.h"
@@ -289,9 +290,11 @@ Result<std::shared_ptr<Store>> OpenFetched(const Location& location, PlaceKind p
     shown.some_key = unlisted.keys->front();
   }
   const auto fetcher = client.FetcherOf(0);
-  if (!location.file.empty()) return MakeRemoteFile(fetcher, std::move(shown), location.file);
+  if (!location.file.empty()) {
+    return RememberFailures(MakeRemoteFile(fetcher, std::move(shown), location.file));
+  }
   const auto open = [&]() -> Result<std::shared_ptr<Store>> {
-    auto store = RememberAnswers(MakeRemoteStore(fetcher, shown), shown.is_listed,
+    auto store = RememberAnswers(RememberFailures(MakeRemoteStore(fetcher, shown)), shown.is_listed,
                                  access.remote.disk_cache.empty());
     if (!shown.is_listed) store = ListUnlisted(std::move(store), unlisted);
     RepositoryIn repository(store, commit);
