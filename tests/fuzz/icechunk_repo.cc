@@ -6,6 +6,7 @@
 #include "tests/unit/support/fake_store.h"
 #include "zarrcore/base/memory_budget.h"
 #include "zarrcore/icechunk/repository.h"
+#include "zarrcore/icechunk/virtual_containers.h"
 
 namespace zarrfs {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr size_t kMaxNames = 20;
 
 void Visit(const Store& container) {
+  if (const auto config = ReadIcechunkConfig(container)) (void)ParseIcechunkConfig(*config);
   const auto names = ListIcechunkNames(container);
   if (!names) return;
   for (size_t i = 0; i < names->size() && i < kMaxNames; ++i) {

@@ -26,14 +26,18 @@ with xarray.open_dataset(sys.argv[1], engine="netcdf4", mask_and_scale=False) as
 """
 
 
-def change_locations(repository, before, after):
+def change_file(file, before, after):
     """`after` must be as long as `before`."""
+    stored = file.read_bytes()
+    is_compressed = stored[HEADER - 1]
+    content = numcodecs.Zstd().decode(stored[HEADER:]) if is_compressed else stored[HEADER:]
+    assert len(before) == len(after.encode())
+    file.write_bytes(stored[:HEADER - 1] + b"\0" + content.replace(before, after.encode()))
+
+
+def change_locations(repository, before, after):
     for manifest in (repository / "manifests").iterdir():
-        stored = manifest.read_bytes()
-        is_compressed = stored[HEADER - 1]
-        content = numcodecs.Zstd().decode(stored[HEADER:]) if is_compressed else stored[HEADER:]
-        assert len(before) == len(after.encode())
-        manifest.write_bytes(stored[:HEADER - 1] + b"\0" + content.replace(before, after.encode()))
+        change_file(manifest, before, after)
 
 
 class Repository:
@@ -274,3 +278,58 @@ def test_info_names_the_prefixes_that_references_need(repository):
     run = zarrctl("info", "--json", repository.path)
     assert set(json.loads(run.stdout)["virtual"]) == needed
     assert "virtual" not in json.loads(zarrctl("info", "--json", ROOT / "tests/data/sample.zarr").stdout)
+
+
+# --- Locations that name a container: tests/data/icechunk/make_containers.py ---
+
+
+class Named:
+    """A copy of a repository whose container `ocean` is a folder of PLACE's length."""
+
+    def __init__(self, folder, version):
+        start = str(folder / "nc")
+        self.place = pathlib.Path(start + "x" * (len(PLACE) - len(start)))
+        self.place.mkdir()
+        shutil.copyfile(DATA / "virtual.nc", self.place / "ocean.nc")
+        self.path = folder / "named.icechunk"
+        shutil.copytree(DATA / f"containers-v{version}", self.path)
+        if version == 2:
+            change_file(self.path / "repo", PLACE, str(self.place))
+
+
+@pytest.mark.parametrize("at", ["branch.main", "snapshot", "all"])
+def test_a_location_that_names_a_container_leads_below_its_prefix(tmp_path, at):
+    named = Named(tmp_path, 2)
+    commit = at
+    if at == "snapshot":
+        commit = re.search(r"\b[0-9A-Z]{20}\b", zarrctl("ls", "--snapshots", named.path).stdout)[0]
+    with mounted(named.path, f"virtual=file://{named.place}/,at={commit}") as point:
+        array = "named" if at != "all" else "branch.main/named"
+        assert (values(point, array) == VALUES).all()
+
+
+def test_a_container_gives_no_access(tmp_path):
+    """Its prefix is checked like any other location."""
+    named = Named(tmp_path, 2)
+    with mounted(named.path) as point:
+        for array, expected in (("named", f"add -o virtual=file://{named.place}/"), ("outside", "add -o virtual=s3://noaa-goes16/a/"),
+                                ("above", "it has '.' or '..' as a component"),
+                                ("unknown", "no virtual chunk container named 'nobody'")):
+            chunk = point / "v3" / array / "c/0/0"
+            assert chunk.stat().st_size == 24
+            with pytest.raises(OSError) as error:
+                chunk.read_bytes()
+            assert not isinstance(error.value, FileNotFoundError)
+            assert expected in (point / ".zarrfs/errors").read_text(), array
+    run = zarrctl("info", named.path)
+    assert f"-o virtual=file://{named.place}/" in run.stdout and "-o virtual=s3://noaa-goes16/a/" in run.stdout, run.stdout
+    run = zarrctl("verify", named.path, "named", "-o", f"virtual=file://{named.place}/")
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_containers_of_version_1_are_not_read(tmp_path):
+    named = Named(tmp_path, 1)
+    with mounted(named.path, f"virtual=file://{named.place}/") as point:
+        with pytest.raises(OSError):
+            (point / "v3/named/c/0/0").read_bytes()
+        assert "icechunk.upgrade_icechunk_repository()" in (point / ".zarrfs/errors").read_text()

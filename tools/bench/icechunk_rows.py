@@ -1,6 +1,7 @@
 """Compares an Icechunk repository through a mount with the same shards as a plain store, and with icechunk itself, in turns.
 
     python tools/bench/icechunk_rows.py [ROUNDS [REFERENCES]]     # 5 and 1,000,000 by default
+    python tools/bench/icechunk_rows.py --remote [ROUNDS]     # behind a slow link: icechunk_remote.py
 
 Needs a Python environment with icechunk and zarr-python 3. Prints, as medians and as shares in the same round:
 
@@ -10,7 +11,7 @@ Needs a Python environment with icechunk and zarr-python 3. Prints, as medians a
                 takes then, and the memory of the worker
 
 The array is as dynamical.org publishes AIFS: 1x61x241x240 in shards of 1x61x723x1440, here with fewer times and levels. Mounts with
-build/release/bin/zarrfs, on /dev/shm: everything is in memory. Rows behind a slow link: tools/bench/remote.
+build/release/bin/zarrfs, on /dev/shm: everything is in memory.
 """
 
 import concurrent.futures
@@ -119,6 +120,9 @@ def references(folder, count):
 
 
 def main():
+    if sys.argv[1:2] == ["--remote"]:
+        import icechunk_remote
+        return icechunk_remote.run(int(sys.argv[2]) if len(sys.argv) > 2 else 3)
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
     with tempfile.TemporaryDirectory(prefix="zarrfs-icechunk-", dir="/dev/shm") as folder:

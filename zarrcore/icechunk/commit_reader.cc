@@ -41,13 +41,6 @@ std::string KeyOf(const IcechunkReference& reference) {
   return "chunks/" + IcechunkIdText(reference.chunk);
 }
 
-Result<IcechunkVirtualChunks::Chunk> VirtualChunk(std::string_view key,
-                                                  const IcechunkChunkFinder::Found& chunk) {
-  auto location = chunk.manifest->LocationOf(chunk.reference);
-  if (!location) return Fail(ErrorCode::kIo, "{}: {}", key, location.error().message);
-  return IcechunkVirtualChunks::Chunk{key, *std::move(location), chunk.reference};
-}
-
 // Cannot overflow, because offset and length are below 2^63.
 Result<void> CheckHolds(std::string_view key, const IcechunkReference& reference, uint64_t size) {
   return CheckIcechunkPart(key, KeyOf(reference), size, reference.offset + reference.length);
@@ -211,13 +204,26 @@ ObjectInfo IcechunkCommitReader::InfoOfNative(const IcechunkHead& head,
   return IcechunkInfoOfPart(std::move(info), reference.length, what);
 }
 
+Result<IcechunkVirtualChunk> IcechunkCommitReader::VirtualChunk(std::string_view key,
+                                                                const Chunk& chunk) const {
+  auto location = chunk.manifest->LocationOf(chunk.reference);
+  if (!location) return Fail(ErrorCode::kIo, "{}: {}", key, location.error().message);
+  IcechunkVirtualChunk found{key, *std::move(location), chunk.reference};
+  if (!IcechunkContainers::IsNamed(found.location)) return found;
+  auto resolved = containers_.Resolve(found.location);
+  if (!resolved) return tl::unexpected(ErrorOfVirtualFile(found, resolved.error()));
+  found.location = *std::move(resolved);
+  return found;
+}
+
 Result<ObjectInfo> IcechunkCommitReader::InfoOfChunk(const IcechunkKey& key,
                                                      const Chunk& chunk) const {
   const IcechunkReference& reference = chunk.reference;
   if (reference.kind == IcechunkReference::Kind::kVirtual) {
     const auto of_file = VirtualChunk(key.shown, chunk);
-    if (!of_file) return Fail(of_file);
-    auto info = virtual_chunks_->Stat(*of_file);
+    // A chunk whose location may not be read has the size that its reference has.
+    if (!of_file && of_file.error().code != ErrorCode::kUnsupported) return Fail(of_file);
+    auto info = of_file ? virtual_chunks_->Stat(*of_file) : std::nullopt;
     if (!info) return Fail(info);
     if (*info) return **std::move(info);
   }

@@ -15,6 +15,7 @@
 #include "zarrcore/icechunk/head.h"
 #include "zarrcore/icechunk/icechunk_store.h"
 #include "zarrcore/icechunk/virtual_chunks.h"
+#include "zarrcore/icechunk/virtual_containers.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
@@ -38,6 +39,7 @@ class IcechunkCommitReader {
                        std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks)
       : container_(std::move(container)),
         virtual_chunks_(std::move(virtual_chunks)),
+        containers_(container_),
         finder_(container_) {
     if (virtual_chunks_ == nullptr) {
       virtual_chunks_ = std::make_shared<IcechunkVirtualChunks>(std::vector<VirtualPrefix>(),
@@ -56,6 +58,7 @@ class IcechunkCommitReader {
 
   [[nodiscard]] IcechunkChunkFinder& finder() { return finder_; }
   [[nodiscard]] const IcechunkVirtualChunks& virtual_chunks() const { return *virtual_chunks_; }
+  [[nodiscard]] const IcechunkContainers& containers() const { return containers_; }
 
  private:
   using Chunk = IcechunkChunkFinder::Found;
@@ -80,6 +83,9 @@ class IcechunkCommitReader {
   [[nodiscard]] ObjectInfo InfoOfNative(const IcechunkHead& head,
                                         const IcechunkReference& reference,
                                         const ObjectInfo* object) const;
+  // `chunk` as a virtual one. kUnsupported if its location names an unknown container.
+  [[nodiscard]] Result<IcechunkVirtualChunk> VirtualChunk(std::string_view key,
+                                                          const Chunk& chunk) const;
   [[nodiscard]] Result<ObjectInfo> InfoOfChunk(const IcechunkKey& key, const Chunk& chunk) const;
   [[nodiscard]] Result<ReadAnswer> ReadChunk(const IcechunkKey& key, const Chunk& chunk,
                                              const ByteRange& range,
@@ -87,6 +93,7 @@ class IcechunkCommitReader {
 
   const std::shared_ptr<const Store> container_;
   std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks_;  // never null
+  const IcechunkContainers containers_;
   IcechunkChunkFinder finder_;
 };
 

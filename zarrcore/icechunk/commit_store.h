@@ -64,7 +64,9 @@ class IcechunkCommitStore : public ForwardingStore {
   /// See IcechunkVirtualFoldersOf().
   [[nodiscard]] Result<VirtualFolders> FoldersOfVirtualChunks() const {
     const auto found = Find("");
-    return found ? FindVirtualFolders(reader_.finder(), *found->head->snapshot) : Fail(found);
+    return found
+               ? FindVirtualFolders(reader_.finder(), reader_.containers(), *found->head->snapshot)
+               : Fail(found);
   }
 
   std::optional<ObjectInfo> FolderOfKeys() const override { return std::nullopt; }

@@ -116,6 +116,11 @@ class RepoFile {
     return refs;
   }
 
+  [[nodiscard]] std::string Config() const {
+    const auto* const config = table().config();
+    return config == nullptr ? std::string() : std::string(config->begin(), config->end());
+  }
+
   [[nodiscard]] Result<IcechunkHistory> History() const {
     IcechunkHistory history;
     const auto& rows = *table().snapshots();
@@ -398,6 +403,16 @@ Result<std::vector<IcechunkRef>> ReadIcechunkRefs(const Store& container,
     return Fail(ErrorCode::kNotFound, "{}: its file {} is gone", container.name(), kRepo);
   }
   return ReadRefsOfVersion1(container, known);
+}
+
+Result<std::string> ReadIcechunkConfig(const Store& container) {
+  const auto repo = RepoFile::ReadIfAny(container);
+  if (!repo) return Fail(repo);
+  if (*repo) return (*repo)->Config();
+  return Fail(
+      ErrorCode::kUnsupported,
+      "the configuration of a repository of version 1 is not read: make it one of version 2 "
+      "with icechunk.upgrade_icechunk_repository()");
 }
 
 Result<IcechunkId> ParseIcechunkRef(std::string_view key, std::string_view text) {

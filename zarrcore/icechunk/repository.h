@@ -80,6 +80,10 @@ inline constexpr size_t kMaxIcechunkRefs = 20'000;
 [[nodiscard]] Result<std::vector<IcechunkRef>> ReadIcechunkRefs(
     const Store& container, const std::vector<IcechunkRef>& known = {});
 
+/// The configuration of a repository, in FlexBuffers; "" if it has none. kUnsupported for
+/// version 1.
+[[nodiscard]] Result<std::string> ReadIcechunkConfig(const Store& container);
+
 /// A commit in the history of a repository.
 struct IcechunkCommit {
   IcechunkId id{};

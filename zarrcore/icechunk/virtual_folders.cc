@@ -16,6 +16,7 @@ void VirtualFolderSearch::Add(std::string_view location) {
 }
 
 Result<VirtualFolders> FindVirtualFolders(IcechunkChunkFinder& finder,
+                                          const IcechunkContainers& containers,
                                           const IcechunkSnapshot& snapshot) {
   VirtualFolderSearch search;
   size_t left = kMaxVirtualReferences;
@@ -23,7 +24,8 @@ Result<VirtualFolders> FindVirtualFolders(IcechunkChunkFinder& finder,
     const auto visited = finder.Visit(
         node, left, [&](const IcechunkManifest& manifest, const IcechunkReference& reference) {
           if (reference.kind != IcechunkReference::Kind::kVirtual) return;
-          const auto location = manifest.LocationOf(reference);
+          const auto location = manifest.LocationOf(reference).and_then(
+              [&](std::string found) { return containers.Resolve(std::move(found)); });
           if (location) {
             search.Add(*location);
           } else {

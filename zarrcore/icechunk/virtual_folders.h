@@ -11,6 +11,7 @@
 #include "zarrcore/base/result.h"
 #include "zarrcore/icechunk/chunk_finder.h"
 #include "zarrcore/icechunk/snapshot.h"
+#include "zarrcore/icechunk/virtual_containers.h"
 #include "zarrcore/icechunk/virtual_prefix.h"
 
 namespace zarrfs {
@@ -37,8 +38,10 @@ class VirtualFolderSearch {
   std::string latest_;
 };
 
-/// Reads the manifests of all arrays, one after the other. Fails like IcechunkChunkFinder::Find().
+/// Reads the manifests of all arrays, one after the other. `containers`: those of the repository.
+/// Fails like IcechunkChunkFinder::Find().
 [[nodiscard]] Result<VirtualFolders> FindVirtualFolders(IcechunkChunkFinder& finder,
+                                                        const IcechunkContainers& containers,
                                                         const IcechunkSnapshot& snapshot);
 
 }  // namespace zarrfs

@@ -1,0 +1,58 @@
+// IcechunkContainers: the virtual chunk containers of a repository, by their names. A location
+// "vcc://NAME/a.nc" leads to the prefix of the container NAME, with "a.nc" after it.
+//
+// The containers are in the configuration of the repository, which also has regions, credentials
+// and the like. Only names and prefixes are used, and a prefix gives no access: the location that
+// it makes is checked like any other (virtual_prefix.h).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "zarrcore/base/mutex.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+/// Maximum size of a configuration, in bytes.
+inline constexpr size_t kMaxIcechunkConfig = size_t{1} << 20;
+
+/// Prefixes by the names of containers.
+using IcechunkPrefixes = std::map<std::string, std::string, std::less<>>;
+
+/// Parses the configuration in `repo`, which is in the format FlexBuffers. Containers without a
+/// name are omitted. kDamaged if it is malformed.
+[[nodiscard]] Result<IcechunkPrefixes> ParseIcechunkConfig(std::string_view config);
+
+/// Thread-safe. Reads the configuration at the first location that names a container. A container
+/// keeps its first prefix.
+class IcechunkContainers {
+ public:
+  explicit IcechunkContainers(std::shared_ptr<const Store> repository)
+      : repository_(std::move(repository)) {}
+
+  /// True for a location that names a container.
+  [[nodiscard]] static bool IsNamed(std::string_view location);
+
+  /// The location, with the prefix of the container that it names, if any. kUnsupported if the
+  /// repository has no container of this name, or is one of version 1, whose configuration is not
+  /// read. Otherwise fails like ReadIcechunkConfig().
+  [[nodiscard]] Result<std::string> Resolve(std::string location) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] std::optional<std::string> Find(std::string_view name) const;
+  [[nodiscard]] Result<void> ReadAgain() const;
+
+  const std::shared_ptr<const Store> repository_;
+  mutable Mutex mutex_;
+  mutable IcechunkPrefixes prefixes_ GUARDED_BY(mutex_);
+  mutable std::optional<Clock::time_point> read_ GUARDED_BY(mutex_);
+};
+
+}  // namespace zarrfs
