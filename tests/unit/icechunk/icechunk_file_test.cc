@@ -68,6 +68,8 @@ TEST(IcechunkFileTest, WhatDoesNotFitTheBudgetIsNotDecompressed) {
     const auto file = DecodeIcechunkFile("manifests/X", Compressed(content, with_size), kType);
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().code, ErrorCode::kTooLarge) << file.error().message;
+    EXPECT_NE(file.error().message.find("bytes of memory, the limit is 8388608"), std::string::npos)
+        << file.error().message;
   }
   ProcessMemory().SetLimit(before);
   EXPECT_EQ(ProcessMemory().used(), 0u);

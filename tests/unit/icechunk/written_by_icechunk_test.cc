@@ -89,6 +89,33 @@ TEST_P(WrittenByIcechunkTest, NamesAreListedWithoutDeletedTags) {
   EXPECT_EQ(gone.error().code, ErrorCode::kNotFound);
 }
 
+// Amended commits, moved, removed and resized arrays, expired commits, and garbage that was
+// collected: tests/data/icechunk/make_lived.py.
+class WrittenByIcechunkLongAgoTest : public WrittenByIcechunkTest {};
+
+TEST_P(WrittenByIcechunkLongAgoTest, EveryKeyHasTheBytesThatIcechunkGives) {
+  const auto& commit = expected.at("branch.main");
+  for (const std::string& at :
+       {std::string("branch.main"), commit.at("snapshot").get<std::string>()}) {
+    const auto store = OpenIcechunkStore(container, ParseIcechunkAt(at).value());
+    ASSERT_TRUE(store) << store.error().message;
+    std::map<std::string, std::string> found;
+    Walk(**store, "", found);
+    EXPECT_EQ(found, (commit.at("keys").get<std::map<std::string, std::string>>()));
+  }
+}
+
+TEST_P(WrittenByIcechunkLongAgoTest, ACommitThatHasExpiredIsGone) {
+  for (const auto& id : expected.at("expired")) {
+    const auto store = OpenIcechunkStore(container, ParseIcechunkAt(id.get<std::string>()).value());
+    ASSERT_FALSE(store);
+    EXPECT_NE(store.error().message.find("no such snapshot"), std::string::npos)
+        << store.error().message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, WrittenByIcechunkLongAgoTest,
+                         testing::Values("lived-v1", "lived-v2"));
 INSTANTIATE_TEST_SUITE_P(Versions, WrittenByIcechunkTest, testing::Values("v1", "v2"));
 
 }  // namespace
