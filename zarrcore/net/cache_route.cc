@@ -138,7 +138,8 @@ bool CacheRoute::Takes(Cache& cache, const FetchRequest& request, const HttpRepl
     return false;
   }
   if (reply.date_s > 0) {
-    const int64_t error = reply.date_s - std::time(nullptr);
+    // nginx sends its own time. Other caches send that of the store, which is as old as the answer.
+    const int64_t error = reply.date_s + reply.age_s - std::time(nullptr);
     cache.clock_error_s = std::abs(error) < kSameClockS ? 0 : error;
   }
   std::string why;

@@ -20,6 +20,14 @@ namespace {
 
 // The maximum size of an error body that is kept. The name of the error fits.
 constexpr size_t kMaxErrorText = 16u << 10;
+// The maximum values of headers, in seconds.
+constexpr uint64_t kMaxRetryAfter = 3600;
+constexpr uint64_t kMaxAge = 10u * 365 * 86400;
+
+// Parses a number of seconds, up to `most`; 0 if `text` is not a number.
+int64_t ParseSeconds(std::string_view text, uint64_t most) {
+  return static_cast<int64_t>(std::min(NumberFrom<uint64_t>(text).value_or(0), most));
+}
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -216,10 +224,8 @@ void HttpTransfer::TakeHeader(std::string_view line) {
   if (name == "x-amz-bucket-region") reply_.bucket_region = value;
   if (name == "last-modified") reply_.modified_ns = ParseDate(value) * 1'000'000'000;
   if (name == "date") reply_.date_s = ParseDate(value);
-  if (name == "retry-after") {
-    reply_.retry_after_s =
-        static_cast<int64_t>(std::min<uint64_t>(NumberFrom<uint64_t>(value).value_or(0), 3600));
-  }
+  if (name == "age") reply_.age_s = ParseSeconds(value, kMaxAge);
+  if (name == "retry-after") reply_.retry_after_s = ParseSeconds(value, kMaxRetryAfter);
   if (name == "content-encoding") reply_.is_encoded = Lower(value) != "identity";
   if (name == "content-length") {
     const auto length = NumberFrom<uint64_t>(value);

@@ -49,6 +49,7 @@ struct HttpReply {
   bool is_encoded = false;        // the response has a Content-Encoding
   int64_t modified_ns = 0;        // Last-Modified; 0 if unknown
   int64_t date_s = 0;             // the time of the server's clock; 0 if unknown
+  int64_t age_s = 0;              // Age: how long a cache has had the response
   int64_t retry_after_s = 0;      // 0 if the header is absent
   std::optional<uint64_t> size;   // the size of the object, if known
   uint64_t offset = 0;            // the offset in the object of the first used byte

@@ -78,6 +78,17 @@ HttpReply AnswerTo(std::optional<ByteRange> range, const std::string& headers,
   return transfer.Finish(code);
 }
 
+TEST(HttpTransferTest, ACacheSaysWhatItKnewAndHowOldTheAnswerIs) {
+  const HttpReply reply = AnswerTo({},
+                                   "HTTP/1.1 404 Not Found\r\nX-Cache-Status: HIT\r\nAge: 70\r\n"
+                                   "Retry-After: 7200\r\n",
+                                   "", {});
+  EXPECT_EQ(reply.cache_status, "HIT");
+  EXPECT_EQ(reply.age_s, 70);
+  EXPECT_EQ(reply.retry_after_s, 3600);
+  EXPECT_EQ(AnswerTo({}, "HTTP/1.1 404 Not Found\r\nAge: never\r\n", "", {}).age_s, 0);
+}
+
 // rclone's S3 server answers every range with 200 and Content-Range.
 TEST(HttpTransferTest, ContentRangeSaysWhichBytesCameWhateverTheStatus) {
   struct Case {
