@@ -125,6 +125,19 @@ def test_the_first_value_is_six_trips_away_with_the_connection(repositories, ver
         assert trips(spans) <= 5, spans
 
 
+@pytest.mark.parametrize("version", EXPECTED)
+def test_a_chunk_has_the_time_of_the_first_snapshot_without_a_request(repositories, version):
+    run = zarrctl("ls", "--snapshots", repositories / version)
+    first = next(line for line in run.stdout.splitlines() if line.startswith("1CECHNKREP0F1RSTCMT0"))
+    with faulty_server.serving(repositories) as server, mounted(f"{server.url}/{version}", "at=tag.v1.0,view=v3") as point:
+        for chunk in ("a/b/native/c/0", "temperature/c/0/2/0"):
+            found = time.localtime((point / chunk).stat().st_mtime)
+            assert time.strftime("%Y-%m-%d %H:%M:%S", found) in first, chunk
+        # Only the index of the shard is asked for.
+        asked = [path for path, _, _ in server.seen if "/chunks/" in path]
+        assert len(asked) == 1, asked
+
+
 def test_a_plain_store_waits_no_longer_for_it(repositories):
     shutil.copytree(ROOT / "tests/data/sample.zarr", repositories / "plain.zarr")
     with timed(repositories, 0.3) as (server, spans):
