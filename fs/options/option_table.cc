@@ -170,6 +170,8 @@ constexpr Option kOptions[] = {
      SetRemote<"requester_pays">},
     {"absent", "404|403", "403: an object that the server refuses is absent (default: 404)",
      "404 or 403", SetRemote<"absent">},
+    {"redirects", "no|follow", "follow: go where a web server redirects (default: no)",
+     "no or follow", SetRemote<"redirects">},
     {"headers", "FILE", "send the lines of FILE, \"Name: value\", with each request", "a file",
      SetRemote<"headers">},
     {"query", "FILE", "append the string in FILE, such as a signature, to each address", "a file",

@@ -1,4 +1,5 @@
-"""A web server, or a bucket's, that fails as asked: each answer to a GET of an object is what `fault(path, headers)` says."""
+"""A web server, or a bucket's, that fails as asked: each answer to a GET of an object is what `fault(path, headers)` says: a status, a
+status and where it redirects, or a name."""
 
 import contextlib
 import email.utils
@@ -39,6 +40,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         fault = server.fault(path, self.headers)
         if isinstance(fault, int):
             return self.finish_with(fault, b"<html>no</html>", [("Retry-After", "0")] if fault == 503 else [])
+        if isinstance(fault, tuple):
+            return self.finish_with(fault[0], headers=[("Location", fault[1])])
         if fault == "reset":
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.close_connection = True

@@ -18,6 +18,7 @@
 #include "zarrcore/net/fetch_disk.h"
 #include "zarrcore/net/fetch_job.h"
 #include "zarrcore/net/http_transfer.h"
+#include "zarrcore/net/redirection.h"
 #include "zarrcore/net/verdict.h"
 
 namespace zarrfs {
@@ -226,7 +227,12 @@ bool FetchServer::Begin(Jobs::iterator job) {
     job->own.resize(static_cast<size_t>(job->request.range.length));
     get.into = job->own;
   }
-  ChooseCache(*job, get);
+  if (job->redirected.empty()) {
+    ChooseCache(*job, get);
+  } else {
+    Redirect(job->redirected, get);
+    job->cache = nullptr;
+  }
   get.limit_ms = std::max<int64_t>(
       std::chrono::ceil<milliseconds>(job->deadline - Clock::now()).count(), kMinAttempt.count());
   job->transfer->Prepare(std::move(get));
@@ -333,12 +339,17 @@ void FetchServer::AbandonSilentCaches() {
 void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own) {
   const bool is_list = job->request.kind == FetchRequest::Kind::kList;
   Origin& origin = job->origin;
-  const std::string url = is_list ? origin.source.list_url : job->origin.UrlOf(job->request);
+  const std::string url = !job->redirected.empty() ? std::exchange(job->redirected, {})
+                          : is_list                ? origin.source.list_url
+                                                   : job->origin.UrlOf(job->request);
   Verdict verdict = Judge(reply, origin.source, job->origin.Name(job->request), url);
   using Kind = Verdict::Kind;
   if (AsksStore(job, reply, verdict)) return;
   if (reply.status != 0) origin.has_answered = true;
-  const bool has_secrets = !origin.source.is_virtual || origin.source.has_credentials();
+  if (Follows(reply, verdict, url, *job)) return;
+  const bool is_elsewhere = std::exchange(job->redirections, 0) > 0;
+  const bool has_secrets =
+      !is_elsewhere && (!origin.source.is_virtual || origin.source.has_credentials());
   if (on_refused_ && has_secrets && (reply.status == 401 || reply.status == 403)) on_refused_();
   // If the store answers that a listing does not exist, this does not prove that the folder is
   // empty.

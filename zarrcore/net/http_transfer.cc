@@ -161,7 +161,8 @@ void HttpTransfer::UseProxy() {
 }
 
 bool HttpTransfer::MaySendTo(const sockaddr& address, socklen_t length) {
-  if (MayConnect(address, length, HostIn(get_.url))) return true;
+  const std::string& known = get_.guard_host;
+  if (MayConnect(address, length, known.empty() ? HostIn(get_.url) : known)) return true;
   refused_ = AddressText(address, length);
   return false;
 }

@@ -32,7 +32,9 @@ struct HttpGet {
   /// The address of the cache that gets this request, as an HTTP proxy gets it; "": the server of
   /// `url`, or the proxy that the environment names.
   std::string proxy = {};
-  bool is_guarded = false;    // connect only to addresses that MayConnect() allows for this host
+  bool is_guarded = false;  // connect only to addresses that MayConnect() allows for a host
+  /// That host, if it is not the one of `url`.
+  std::string guard_host = {};
   int64_t limit_ms = 60'000;  // the time limit until the last byte
 };
 

@@ -204,6 +204,10 @@ bool SetRemoteOption(std::string_view name, std::string_view value, RemoteOption
     options.forbidden_is_absent = value == "403";
     return value == "403" || value == "404";
   }
+  if (name == "redirects") {
+    options.follows_redirections = value == "follow";
+    return value == "follow" || value == "no";
+  }
   if (name == "anonymous") return SetFlag(value, options.anonymous);
   if (name == "requester_pays") return SetFlag(value, options.requester_pays);
   if (name == "timeout") return SetNumber(value, kMaxTimeout, options.timeout);

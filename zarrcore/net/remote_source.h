@@ -33,9 +33,10 @@ struct RemoteOptions {
   std::string query_file;    // a file with a query to append to each address, such as a signature
   std::string list_file;     // a file with all keys of a store that cannot be listed
   bool anonymous = false;    // send unsigned requests
-  bool requester_pays = false;       // pay for requests to a requester-pays bucket
-  bool forbidden_is_absent = false;  // 403 means that the object does not exist
-  uint64_t timeout = 60;             // in seconds, until a request finally fails
+  bool requester_pays = false;        // pay for requests to a requester-pays bucket
+  bool forbidden_is_absent = false;   // 403 means that the object does not exist
+  bool follows_redirections = false;  // of web servers (net/redirection.h)
+  uint64_t timeout = 60;              // in seconds, until a request finally fails
   uint64_t list_max = 10'000;  // the maximum number of requests to list an array without list_file
   uint64_t connections = 64;   // maximum number of concurrent requests
   std::string disk_cache;      // a folder that keeps fetched bytes; "" for none

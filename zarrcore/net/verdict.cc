@@ -36,8 +36,15 @@ std::string HostOf(std::string_view url) {
 }
 
 // The verdict if there is no response, or an incomplete one.
-Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_view url) {
+Verdict JudgeFailure(const HttpReply& reply, const RemoteSource& source, std::string_view what,
+                     std::string_view url) {
   const std::string host = HostOf(url);
+  if (!reply.refused.empty() && !source.is_virtual) {
+    return Say(Kind::kError, ErrorCode::kPermissionDenied,
+               "{}: a redirection to {} leads to the address {}, which is not followed: mount that "
+               "address if you trust it",
+               what, host, reply.refused);
+  }
   if (!reply.refused.empty()) {
     return Say(Kind::kError, ErrorCode::kPermissionDenied,
                "{}: {} leads to the address {}; virtual chunks are read there only if virtual= "
@@ -89,7 +96,7 @@ Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::stri
     return Say(Kind::kError, ErrorCode::kUnsupported, "{}: {} sends {}", what, HostOf(url),
                reply.wrong);
   }
-  if (!reply.is_whole) return JudgeFailure(reply, what, url);
+  if (!reply.is_whole) return JudgeFailure(reply, source, what, url);
   if (reply.is_encoded && !source.is_s3) {
     return Say(Kind::kError, ErrorCode::kUnsupported,
                "{}: {} sends it compressed, although that was not requested", what, HostOf(url));
@@ -152,9 +159,11 @@ Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std
     return Say(Kind::kError, ErrorCode::kNotFound, "{}: no such object", what);
   }
   // The part after a '?' may be a signature, so it is not shown.
-  return Say(Kind::kError, ErrorCode::kIo,
-             "{}: {} redirects to '{}' (not followed): mount that address if you trust it", what,
-             HostOf(url), AsciiExcerpt(reply.location.substr(0, reply.location.find('?'))));
+  return Say(
+      Kind::kError, ErrorCode::kIo,
+      "{}: {} redirects to '{}' (not followed): mount that address if you trust it{}", what,
+      HostOf(url), AsciiExcerpt(reply.location.substr(0, reply.location.find('?'))),
+      source.is_s3 || source.options.follows_redirections ? "" : ", or use redirects=follow");
 }
 
 // S3 errors about the request, not the object.
@@ -255,7 +264,7 @@ Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_vi
   if (status == 200 || status == 206) return JudgeBytes(reply, source, what, url);
   const std::string code = source.is_s3 ? S3ErrorCode(reply.text) : "";
   if (status == 0 || (reply.code != CURLE_OK && code.empty())) {
-    return JudgeFailure(reply, what, url);
+    return JudgeFailure(reply, source, what, url);
   }
   if (Verdict said = JudgeS3Code(reply, code, source, what, url); said.kind != Kind::kBytes) {
     said.slow_down = status == 503 || status == 429;

@@ -65,7 +65,7 @@ complete -c zarrctl -l html -r -F
 complete -c zarrctl -l pictures -x -a 'yes no'
 complete -c zarrctl -l by -x -a 'size order present'
 complete -c zarrctl -l color -x -a 'auto always never'
-complete -c zarrctl -s o -x -a 'endpoint= region= anonymous profile= absent=403 headers= query= list= timeout='
+complete -c zarrctl -s o -x -a 'endpoint= region= anonymous profile= absent=403 redirects=follow headers= query= list= timeout='
 complete -c zarrctl -l links -x -a 'inside follow (__fish_complete_directories)'
 complete -c zarrctl -l slice -x
 complete -c zarrctl -l view -x -a 'v2 v3'
