@@ -154,7 +154,7 @@ def ranges(server, key):
         asked = [(seen, headers) for (seen, _), headers in zip(server.seen, server.headers, strict=True)]
     else:
         asked = [(path, headers) for path, _, headers in list(server.seen)]
-    return [(headers["Range"], "If-Match" in headers) for seen, headers in asked if seen.endswith(key)]
+    return [(headers.get("Range"), "If-Match" in headers) for seen, headers in asked if seen.endswith(key)]
 
 
 @pytest.mark.parametrize("place", ["web server", "bucket"])
@@ -290,3 +290,31 @@ def test_a_read_waits_once_for_a_server_that_hangs(tmp_path, path):
             assert (point / path).read_bytes()
         finally:
             go_on.set()
+
+
+@pytest.mark.parametrize("shards", [None, 400_000])
+@pytest.mark.parametrize("place", ["web server", "bucket"])
+def test_sizes_of_zstd_chunks_that_nobody_reads_take_18_bytes(tmp_path, place, shards):
+    """Wherever the chunks are, once 16 MiB were fetched in vain."""
+    tmp_path.chmod(0o755)
+    array = zarr.create_group(store := tmp_path / "chunks.zarr").create_array(
+        "a", shape=(8_000_000,), chunks=(20_000,), shards=shards and (shards,), dtype="i4", compressors=zarr.codecs.ZstdCodec())
+    array[:] = np.random.default_rng(1).integers(0, 1 << 30, array.shape)
+    for path in store.rglob("*"):
+        os.utime(path, (OLD, OLD))
+    order = [int(chunk) for chunk in np.random.default_rng(2).permutation(400)]
+    with mounted(store, "view=v2") as point:
+        sizes = {chunk: (point / f"a/{chunk}").stat().st_size for chunk in order}
+    with served(place, store, "view=v2,ttl=120") as (point, _, server):
+        for chunk in order[:20]:
+            assert len((point / f"a/{chunk}").read_bytes()) == sizes[chunk]
+        assert {chunk: (point / f"a/{chunk}").stat().st_size for chunk in order[:300]} == {chunk: sizes[chunk] for chunk in order[:300]}
+        before = len(ranges(server, ""))
+        assert {chunk: (point / f"a/{chunk}").stat().st_size for chunk in order[300:]} == {chunk: sizes[chunk] for chunk in order[300:]}
+        asked = [of.removeprefix("bytes=").split("-") for of, _ in ranges(server, "")[before:] if of]
+        lengths = [1 + int(end) - int(begin) for begin, end in asked if begin]
+        assert lengths.count(18) == 100 and sum(lengths) <= 100 * 19 + 100
+        # A program that reads gets whole chunks by one request again.
+        before = len(ranges(server, ""))
+        assert len((point / f"a/{order[-1]}").read_bytes()) == sizes[order[-1]]
+        assert len(ranges(server, "")) == before + 1

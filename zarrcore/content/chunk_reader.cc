@@ -42,8 +42,9 @@ Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::b
   return ReadChunk(file, file.encoding.cut_front + offset, out);
 }
 
-// In slow stores, chunks up to this size are fetched as a whole even if only the header is needed;
-// after a listing only those up to the second size whose first header does not state their size.
+// In slow stores, chunks up to this size are fetched as a whole although only the header is needed,
+// if they will probably be read. Otherwise, only those up to the second size whose first header
+// does not state their size are.
 constexpr uint64_t kFetchedForHeader = 2u << 20;
 constexpr uint64_t kFetchedForBlocks = 512u << 10;
 
@@ -71,21 +72,20 @@ bool WasListed(const ChunkFile& file) {
   return !file.source.layout().is_sharded() && object != nullptr && object->was_listed();
 }
 
-Result<ZstdServing> ServingOf(const ChunkFile& file) {
+// `will_be_read`: whether it pays to fetch the whole chunk of a slow store.
+Result<ZstdServing> ServingOf(const ChunkFile& file, bool will_be_read) {
   if (const auto known = KnownServing(file.location)) return *known;
   const auto size = StoredSize(file);
   if (!size) return Fail(size);
-  // A lookup is usually followed by a read, so fetch the whole chunk unless it is large, or was
-  // listed.
   ChunkFile in_parts = file;
   in_parts.ranges = nullptr;
-  const bool was_listed = WasListed(file);
-  const bool is_large = file.location.length > (was_listed ? kFetchedForBlocks : kFetchedForHeader);
-  auto serving =
-      ServeZstd(*size, file.encoding.size == 0 ? std::nullopt : std::optional(file.encoding.size),
-                [&](uint64_t at, std::span<std::byte> to) {
-                  return ReadStored(is_large || (was_listed && at == 0) ? in_parts : file, at, to);
-                });
+  const bool is_large =
+      file.location.length > (will_be_read ? kFetchedForHeader : kFetchedForBlocks);
+  auto serving = ServeZstd(
+      *size, file.encoding.size == 0 ? std::nullopt : std::optional(file.encoding.size),
+      [&](uint64_t at, std::span<std::byte> to) {
+        return ReadStored(is_large || (!will_be_read && at == 0) ? in_parts : file, at, to);
+      });
   if (!serving && serving.error().code == ErrorCode::kDamaged) {
     return Damaged(file, serving.error());
   }
@@ -277,7 +277,8 @@ Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
   if (!stored || file.encoding.kind == Kind::kPassThrough) return stored;
   ChunkFile looked_at = file;
   looked_at.ranges = ranges_.get();
-  const auto serving = ServingOf(WasListed(file) ? looked_at : Wanted(file));
+  const bool will_be_read = WillBeRead(looked_at);
+  const auto serving = ServingOf(will_be_read ? Wanted(file) : looked_at, will_be_read);
   if (!serving) return Fail(serving);
   switch (serving->kind) {
     case ZstdServing::Kind::kPass:
@@ -313,8 +314,23 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Texts(const ChunkSource& sourc
   return Decoded(file, &type, reuse);
 }
 
+bool ChunkReader::WillBeRead(const ChunkFile& file) {
+  if (ranges_ == nullptr || KnownServing(file.location)) return true;
+  if (ranges_->Has(file.source, file.location)) return true;
+  // A look-up is usually followed by a read. Whoever lists chunks reads few of them.
+  const uint64_t length = file.location.length;
+  const auto& object = file.location.shard->object;
+  if (WasListed(file) || (!file.source.layout().is_sharded() && object != nullptr &&
+                          object->came_with_first_bytes())) {
+    return false;
+  }
+  return length <= kFetchedForHeader && size_credit_.Spend(length);
+}
+
 Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& asked, uint64_t offset,
                                              std::span<std::byte> buffer) {
+  const bool may_have_been_fetched = asked.encoding.kind == Kind::kPatchedZstd && offset == 0;
+  if (may_have_been_fetched) size_credit_.Earn(asked.location.length);
   const ChunkFile file = Wanted(asked, offset);
   if (const auto checked = check_.CheckShards(file); !checked) return Fail(checked);
   const auto piece_of = [&](const std::shared_ptr<const Bytes>& bytes) {
@@ -323,7 +339,7 @@ Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& asked, uint64_t of
     return Piece{std::span(*bytes).subspan(from, length), bytes};
   };
   Result<ZstdServing> serving{};
-  if (file.encoding.kind == Kind::kPatchedZstd) serving = ServingOf(file);
+  if (file.encoding.kind == Kind::kPatchedZstd) serving = ServingOf(file, /*will_be_read=*/true);
   if (!serving) return Fail(serving);
   if (file.encoding.kind == Kind::kDecoded || serving->kind == ZstdServing::Kind::kRecode) {
     return Decoded(file).map(piece_of);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/credit.h"
 #include "zarrcore/base/hash.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/memory_budget.h"
@@ -119,6 +120,8 @@ class ChunkReader {
 
  private:
   static constexpr size_t kSplits = 4;
+  // Maximum number of bytes of chunks that are fetched for their size, and not read.
+  static constexpr int64_t kUnread = 16 << 20;
   // The encoding number under which windows are cached. No chunk file uses this number.
   static constexpr uint32_t kWindow = UINT32_MAX - 1;
   struct Key {
@@ -135,6 +138,8 @@ class ChunkReader {
   };
   using Cache = LruCache<Key, Bytes, KeyHash>;
 
+  // Whether to fetch a whole chunk because its size is asked for, of which the first bytes tell.
+  bool WillBeRead(const ChunkFile& file);
   // Prepares a read of the file from `offset` on: sets its cache of stored bytes, and calls
   // on_wanted_.
   ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
@@ -153,6 +158,9 @@ class ChunkReader {
 
   std::unique_ptr<StoredRanges> ranges_;
   OnWanted on_wanted_;
+  // For whole chunks of slow stores that are fetched when only their size is asked for. Reading
+  // chunks earns it back.
+  Credit size_credit_{kUnread};
   ChunkCheck check_;
   Cache cache_;
 };

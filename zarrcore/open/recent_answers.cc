@@ -368,8 +368,11 @@ Result<ReadAnswer> RecentAnswers::ReadOther(const std::string& key, ByteRange ra
     answer->length = 0;
   }
   memory_->documents.Put(key, std::move(remembered), ChargeOf(key));
+  const auto begin = !is_opened ? recent::Begin::kNotOpened
+                     : first    ? recent::Begin::kRequested
+                                : recent::Begin::kNotRequested;
   answer->object = std::make_shared<KnownObject>(std::move(answer->object), memory_, key,
-                                                 /*was_listed=*/false, is_opened && !first);
+                                                 /*was_listed=*/false, begin);
   return answer;
 }
 

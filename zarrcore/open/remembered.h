@@ -119,20 +119,25 @@ struct Memory {
   }
 };
 
+// Whether the first bytes of an object were requested when it was opened to be read.
+enum class Begin { kNotOpened, kRequested, kNotRequested };
+
 // An object whose first bytes may be known, and that is forgotten when it turns out to have been
-// replaced. `is_without_bytes`: its first bytes were not requested when it was opened to be read.
+// replaced.
 class KnownObject final : public Object {
  public:
   KnownObject(std::shared_ptr<const Object> object, std::shared_ptr<Memory> memory, std::string key,
-              bool was_listed, bool is_without_bytes = false)
+              bool was_listed, Begin begin = Begin::kNotOpened)
       : object_(std::move(object)),
         memory_(std::move(memory)),
         key_(std::move(key)),
         was_listed_(was_listed),
-        is_without_bytes_(is_without_bytes) {}
+        came_with_first_bytes_(begin != Begin::kNotOpened),
+        is_without_bytes_(begin == Begin::kNotRequested) {}
 
   const ObjectInfo& info() const override { return object_->info(); }
   bool was_listed() const override { return was_listed_; }
+  bool came_with_first_bytes() const override { return came_with_first_bytes_; }
   Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
     const uint64_t size = info().size();
     const bool is_header = out.size() < kLeastRead && offset + out.size() < size;
@@ -153,6 +158,7 @@ class KnownObject final : public Object {
   const std::shared_ptr<Memory> memory_;
   const std::string key_;
   const bool was_listed_;
+  const bool came_with_first_bytes_;
   mutable std::atomic<bool> is_without_bytes_;
 };
 

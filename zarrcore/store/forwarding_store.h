@@ -94,6 +94,7 @@ class ThroughStore : public ForwardingStore {
 
     const ObjectInfo& info() const override { return object_->info(); }
     bool was_listed() const override { return object_->was_listed(); }
+    bool came_with_first_bytes() const override { return object_->came_with_first_bytes(); }
     Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
       return through_.Read([&] { return object_->Read(offset, out); },
                            [&](const auto&) { return out.size(); });

@@ -79,6 +79,9 @@ class Object {
   /// reads few.
   [[nodiscard]] virtual bool was_listed() const { return false; }
 
+  /// True if a slow store requests first bytes with an object, unless too many of them are unread.
+  [[nodiscard]] virtual bool came_with_first_bytes() const { return false; }
+
   /// Fills `out` with the bytes at `offset`. kStale if the object no longer has this version;
   /// kDamaged if the object ends before the range does. On failure the content of `out` is
   /// unspecified.
