@@ -117,8 +117,9 @@ std::optional<SecretTexts> FromRecord(std::string_view record) {
   const auto set_text = [&](std::string& text, bool is_last) {
     const auto value = take(is_last);
     auto bytes = value ? FromHex(*value) : std::nullopt;
-    if (bytes) text = *std::move(bytes);
-    return bytes.has_value();
+    if (!bytes) return false;
+    text = *std::move(bytes);
+    return true;
   };
   const auto set_file = [&](SecretFile& file) {
     if (!set_text(file.text, /*is_last=*/false)) return false;

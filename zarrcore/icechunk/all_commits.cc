@@ -17,6 +17,7 @@
 #include "zarrcore/icechunk/looks.h"
 #include "zarrcore/icechunk/parts.h"
 #include "zarrcore/icechunk/snapshot.h"
+#include "zarrcore/store/entries_stream.h"
 
 namespace zarrfs {
 namespace {
@@ -74,23 +75,6 @@ Result<std::shared_ptr<Names>> MakeNames(std::vector<IcechunkRef> refs, const Na
   return made;
 }
 
-class FolderOfNames final : public FolderStream {
- public:
-  explicit FolderOfNames(std::vector<ListEntry> names) : names_(std::move(names)) {}
-
-  Result<std::vector<ListEntry>> Next(size_t count) override {
-    const size_t end = next_ + std::min(count, names_.size() - next_);
-    std::vector<ListEntry> names(names_.begin() + static_cast<ptrdiff_t>(next_),
-                                 names_.begin() + static_cast<ptrdiff_t>(end));
-    next_ = end;
-    return names;
-  }
-
- private:
-  const std::vector<ListEntry> names_;
-  size_t next_ = 0;
-};
-
 // A step from one state of the names to the next.
 struct Step {
   std::shared_ptr<Names> next;
@@ -128,7 +112,7 @@ class IcechunkAllStore final : public IcechunkCommitStore {
         entries.push_back({IcechunkIdText(of.shown), true, false});
       }
     }
-    return std::make_unique<FolderOfNames>(std::move(entries));
+    return std::make_unique<EntriesStream>(std::move(entries));
   }
 
   Result<void> StartWatching(ChangeListener listener,

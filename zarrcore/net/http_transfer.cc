@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMaxErrorText = 16u << 10;
 // The maximum values of headers, in seconds.
 constexpr uint64_t kMaxRetryAfter = 3600;
-constexpr uint64_t kMaxAge = 10u * 365 * 86400;
+constexpr uint64_t kMaxAge = 10ULL * 365 * 86400;
 
 // Parses a number of seconds, up to `most`; 0 if `text` is not a number.
 int64_t ParseSeconds(std::string_view text, uint64_t most) {

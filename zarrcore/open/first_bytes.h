@@ -26,7 +26,7 @@ namespace zarrfs {
 class FirstBytes {
  public:
   /// The maximum number of bytes that are requested with an object.
-  static constexpr size_t kMost = 1u << 20;
+  static constexpr size_t kMaxBytes = 1u << 20;
   /// The maximum number of bytes that are kept, and of bytes that may be unread.
   static constexpr size_t kAllBytes = 16u << 20;
 
@@ -37,7 +37,7 @@ class FirstBytes {
     Request& operator=(Request&&) = delete;
     ~Request();
 
-    [[nodiscard]] std::span<std::byte> buffer() const { return {bytes_.get(), kMost}; }
+    [[nodiscard]] std::span<std::byte> buffer() const { return {bytes_.get(), kMaxBytes}; }
     /// Keeps the first `length` bytes of the buffer as those of `object`. `asked_ns` and
     /// `changed_ns` as for IsAccepted().
     void Keep(const std::string& key, const Object& object, size_t length, int64_t asked_ns,
@@ -46,7 +46,7 @@ class FirstBytes {
    private:
     friend class FirstBytes;
     Request(FirstBytes& of, size_t spent)
-        : of_(&of), spent_(spent), bytes_(std::make_unique_for_overwrite<std::byte[]>(kMost)) {}
+        : of_(&of), spent_(spent), bytes_(std::make_unique_for_overwrite<std::byte[]>(kMaxBytes)) {}
 
     FirstBytes* of_;
     const size_t spent_;
@@ -63,7 +63,7 @@ class FirstBytes {
 
   /// Reports that an object of `size` bytes, which was opened without its bytes, is read.
   void OnReadWithout(uint64_t size) {
-    if (size <= kMost) credit_.Earn(size);
+    if (size <= kMaxBytes) credit_.Earn(size);
   }
 
   void GiveUp(size_t bytes) { kept_.GiveUp(bytes); }
@@ -82,8 +82,8 @@ class FirstBytes {
   void Sweep(int64_t now_ns);
 
   Credit credit_{kAllBytes};
-  // The number of bytes that the next object probably has, at most kMost.
-  std::atomic<size_t> expected_ = kMost;
+  // The number of bytes that the next object probably has, at most kMaxBytes.
+  std::atomic<size_t> expected_ = kMaxBytes;
   std::atomic<int64_t> swept_ns_ = 0;
   LruCache<std::string, Kept> kept_{kAllBytes, 1};
 };

@@ -1,3 +1,5 @@
+#include "zarrcore/open/key_list.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -5,8 +7,6 @@
 #include <cerrno>
 #include <sstream>
 #include <utility>
-
-#include "zarrcore/open/unlisted_store.h"
 
 namespace zarrfs {
 namespace {
@@ -49,6 +49,34 @@ Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened) {
   std::ranges::sort(keys);
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
+}
+
+std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_view folder) {
+  const std::string prefix = folder.empty() ? "" : std::string(folder) + '/';
+  std::vector<ListEntry> names;
+  auto key = std::ranges::lower_bound(keys, prefix);
+  for (; key != keys.end() && key->starts_with(prefix);) {
+    const std::string_view rest = std::string_view(*key).substr(prefix.size());
+    const size_t slash = rest.find('/');
+    names.push_back({.name = std::string(rest.substr(0, slash)), .is_folder = slash != rest.npos});
+    if (slash == rest.npos) {
+      ++key;
+    } else {
+      // Skips the other keys of this folder. In ASCII, '0' follows '/'.
+      key = std::lower_bound(key, keys.end(), prefix + names.back().name + '0');
+    }
+  }
+  if (names.empty()) return std::nullopt;
+  return names;
+}
+
+bool MayBeFolder(std::string_view key) {
+  const std::string_view name = NameOf(key);
+  return !name.starts_with('.') && name != "zarr.json";
+}
+
+bool MayBeOfChunks(std::string_view name) {
+  return name == "c" || name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace zarrfs

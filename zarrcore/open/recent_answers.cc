@@ -16,6 +16,7 @@
 #include "zarrcore/base/memory_budget.h"
 #include "zarrcore/open/names_of_v2.h"
 #include "zarrcore/open/remembered.h"
+#include "zarrcore/store/entries_stream.h"
 #include "zarrcore/store/forwarding_store.h"
 #include "zarrcore/store/validity.h"
 
@@ -26,7 +27,6 @@ using recent::ChargeOf;
 using recent::Documents;
 using recent::KnownObject;
 using recent::Listing;
-using recent::ListingStream;
 using recent::Memory;
 using recent::Remembered;
 using recent::RememberedObject;
@@ -354,7 +354,7 @@ Result<ReadAnswer> RecentAnswers::ReadOther(const std::string& key, ByteRange ra
   auto first = is_opened ? memory_->first_bytes.Begin() : std::nullopt;
   const int64_t asked_ns = SteadyNowNs();
   auto answer =
-      first ? ForwardingStore::Read(key, ByteRange::At(0, FirstBytes::kMost), first->buffer())
+      first ? ForwardingStore::Read(key, ByteRange::At(0, FirstBytes::kMaxBytes), first->buffer())
             : ForwardingStore::Read(key, range, out);
   if (!answer) return answer;
   auto remembered = std::make_shared<Remembered>();
@@ -381,7 +381,8 @@ Result<std::unique_ptr<FolderStream>> RecentAnswers::OpenFolder(std::string_view
   if (auto known = memory_->listings.Get(key);
       known != nullptr && known->is_whole && IsAccepted(known->asked_ns, std::nullopt)) {
     NoteAnswer(known->asked_ns);
-    return std::make_unique<ListingStream>(std::move(known));
+    return std::make_unique<EntriesStream>(
+        std::shared_ptr<const EntriesStream::Entries>(known, &known->names));
   }
   const int64_t asked_ns = SteadyNowNs();
   auto stream = ForwardingStore::OpenFolder(folder);

@@ -76,21 +76,6 @@ struct Listing {
 };
 using Listings = LruCache<std::string, Listing>;
 
-class ListingStream final : public FolderStream {
- public:
-  explicit ListingStream(std::shared_ptr<const Listing> listing) : listing_(std::move(listing)) {}
-  Result<std::vector<ListEntry>> Next(size_t count) override {
-    const auto begin = listing_->names.begin() + static_cast<ptrdiff_t>(at_);
-    const size_t some = std::min(count, listing_->names.size() - at_);
-    at_ += some;
-    return std::vector<ListEntry>(begin, begin + static_cast<ptrdiff_t>(some));
-  }
-
- private:
-  const std::shared_ptr<const Listing> listing_;
-  size_t at_ = 0;
-};
-
 using Documents = LruCache<std::string, Remembered>;
 
 inline size_t ChargeOf(const std::string& key) {

@@ -25,6 +25,7 @@
 #include "zarrcore/open/large_document.h"
 #include "zarrcore/open/names_of_v2.h"
 #include "zarrcore/open/probed_ranges.h"
+#include "zarrcore/store/entries_stream.h"
 #include "zarrcore/store/forwarding_store.h"
 #include "zarrcore/store/validity.h"
 
@@ -47,37 +48,6 @@ constexpr int kGroupsAbove = 2;
 // The path under which the root's consolidated metadata are kept. No node has this path.
 constexpr const char* kOfRoot = "//";
 
-// The names directly below `folder` in a sorted list of keys; nullopt if no key is below it.
-std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_view folder) {
-  const std::string prefix = folder.empty() ? "" : std::string(folder) + '/';
-  std::vector<ListEntry> names;
-  auto key = std::ranges::lower_bound(keys, prefix);
-  for (; key != keys.end() && key->starts_with(prefix);) {
-    const std::string_view rest = std::string_view(*key).substr(prefix.size());
-    const size_t slash = rest.find('/');
-    names.push_back({.name = std::string(rest.substr(0, slash)), .is_folder = slash != rest.npos});
-    if (slash == rest.npos) {
-      ++key;
-    } else {
-      // Skips the other keys of this folder. In ASCII, '0' follows '/'.
-      key = std::lower_bound(key, keys.end(), prefix + names.back().name + '0');
-    }
-  }
-  if (names.empty()) return std::nullopt;
-  return names;
-}
-
-// True if the key may be a folder. False for names of documents, which are the most frequent keys.
-bool MayBeFolder(std::string_view key) {
-  const std::string_view name = NameOf(key);
-  return !name.starts_with('.') && name != "zarr.json";
-}
-
-// True if a folder with this name, in the folder of an array, contains chunks.
-bool MayBeOfChunks(std::string_view name) {
-  return name == "c" || name.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // Reads and parses a JSON document. Null if it does not exist or is invalid.
 Result<Json> ReadJson(const Store& store, const std::string& key) {
   const auto text = ReadWithoutNodes(store, key);
@@ -86,22 +56,6 @@ Result<Json> ReadJson(const Store& store, const std::string& key) {
   auto json = ParseJson(*text, key);
   return json ? *std::move(json) : Json();
 }
-
-class NamesStream final : public FolderStream {
- public:
-  explicit NamesStream(std::vector<ListEntry> names) : names_(std::move(names)) {}
-  Result<std::vector<ListEntry>> Next(size_t count) override {
-    const size_t end = std::min(names_.size(), at_ + count);
-    std::vector<ListEntry> next(names_.begin() + static_cast<ptrdiff_t>(at_),
-                                names_.begin() + static_cast<ptrdiff_t>(end));
-    at_ = end;
-    return next;
-  }
-
- private:
-  const std::vector<ListEntry> names_;
-  size_t at_ = 0;
-};
 
 class UnlistedStore final : public ForwardingStore {
  public:
@@ -513,7 +467,7 @@ Result<std::unique_ptr<FolderStream>> UnlistedStore::OpenFolder(std::string_view
   const auto stream = [&](const KeyList& keys) -> Result<std::unique_ptr<FolderStream>> {
     auto names = NamesIn(keys, folder);
     if (!names) return Fail(ErrorCode::kNotFound, "{}: no such folder", folder);
-    return std::make_unique<NamesStream>(*std::move(names));
+    return std::make_unique<EntriesStream>(*std::move(names));
   };
   if (options_.keys) return stream(*options_.keys);
   const auto array = FindArray(folder);
@@ -527,13 +481,13 @@ Result<std::unique_ptr<FolderStream>> UnlistedStore::OpenFolder(std::string_view
   auto names = KnownIn(folder);
   if (!names) return Fail(names);
   if (!*names) return CannotList(folder);
-  return std::make_unique<NamesStream>(**std::move(names));
+  return std::make_unique<EntriesStream>(**std::move(names));
 }
 
 }  // namespace
 
 std::shared_ptr<Store> ListUnlisted(std::shared_ptr<Store> store, UnlistedStoreOptions options) {
-  return std::make_shared<UnlistedStore>(store, std::move(options));
+  return std::make_shared<UnlistedStore>(std::move(store), std::move(options));
 }
 
 }  // namespace zarrfs

@@ -13,23 +13,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "zarrcore/base/result.h"
-#include "zarrcore/os/descriptor.h"
+#include "zarrcore/open/key_list.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
-
-/// The keys of a store, sorted.
-using KeyList = std::vector<std::string>;
-
-/// Reads a file of keys, one per line and relative to the root of the store, as `find -type f`
-/// writes them. kInvalidArgument, with the line, for an invalid key; kTooLarge if it exceeds 256
-/// MiB. `opened`: the file, if it is already open; its position does not matter.
-[[nodiscard]] Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened = {});
 
 struct UnlistedStoreOptions {
   std::optional<KeyList> keys;   // all keys of the store

@@ -57,7 +57,7 @@ TEST_F(FirstBytesTest, ReadingInPiecesIsNoFurtherRequest) {
 }
 
 TEST_F(FirstBytesTest, WhatFollowsTheFirstBytesOfALargeObjectIsRequested) {
-  const std::string large = std::string(FirstBytes::kMost, 'a') + "the rest";
+  const std::string large = std::string(FirstBytes::kMaxBytes, 'a') + "the rest";
   server->Put("c/0", large);
   const AcceptedAnswers accepted(hours(1), {});
   EXPECT_EQ(Text(*Open("c/0")), large);
@@ -95,8 +95,8 @@ TEST_F(FirstBytesTest, BytesOfAnotherVersionAreNotUsed) {
 
 TEST_F(FirstBytesTest, AProgramThatReadsNothingSoonGetsNoBytes) {
   const AcceptedAnswers accepted(hours(1), {});
-  const std::string large(FirstBytes::kMost, 'a');
-  constexpr int kUnread = FirstBytes::kAllBytes / FirstBytes::kMost;
+  const std::string large(FirstBytes::kMaxBytes, 'a');
+  constexpr int kUnread = FirstBytes::kAllBytes / FirstBytes::kMaxBytes;
   std::shared_ptr<const Object> last;
   for (int chunk = 0; chunk < kUnread + 8; ++chunk) {
     server->Put("c/" + std::to_string(chunk), large);

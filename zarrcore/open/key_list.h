@@ -1,0 +1,33 @@
+// KeyList: the keys of a store that cannot list its folders, and the names of a folder in them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+/// The keys of a store, sorted.
+using KeyList = std::vector<std::string>;
+
+/// Reads a file of keys, one per line and relative to the root of the store, as `find -type f`
+/// writes them. kInvalidArgument, with the line, for an invalid key; kTooLarge if it exceeds 256
+/// MiB. `opened`: the file, if it is already open; its position does not matter.
+[[nodiscard]] Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened = {});
+
+/// The names directly below `folder`; nullopt if no key is below it.
+[[nodiscard]] std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys,
+                                                            std::string_view folder);
+
+/// True if the key may be a folder. False for names of documents, which are the most frequent keys.
+[[nodiscard]] bool MayBeFolder(std::string_view key);
+
+/// True if a folder with this name, in the folder of an array, contains chunks.
+[[nodiscard]] bool MayBeOfChunks(std::string_view name);
+
+}  // namespace zarrfs
