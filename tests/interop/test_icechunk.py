@@ -13,9 +13,11 @@ import time
 import zipfile
 
 import numcodecs
+import numpy as np
 import pytest
+import scipy.io
 from html_page import Page
-from mounts import READERS, ROOT, SYSTEM_PYTHON, ZARRCTL, ZARRFS, mounted, read, zarrctl
+from mounts import READERS, READERS_OF_VIEWS, ROOT, SYSTEM_PYTHON, ZARRCTL, ZARRFS, mounted, read, run_reader, zarrctl
 
 DATA = ROOT / "tests/data/icechunk"
 EXPECTED = {version: json.loads((DATA / f"{version}.json").read_text()) for version in ("v1", "v2")}
@@ -69,6 +71,45 @@ def test_a_netcdf_file_of_a_commit(version, tmp_path):
     seen = json.loads(run.stdout)
     for path in ("temperature", "small", "scalar"):
         assert seen[path] == [arrays[path]["shape"], arrays[path]["sha256"]], path
+
+
+@pytest.mark.parametrize("reader", ["gdal", "netcdf"])
+@pytest.mark.parametrize("version", EXPECTED)
+def test_gdal_and_netcdf_c_read_it_in_the_views_made_for_them(version, reader):
+    arrays = {name: array for name, array in EXPECTED[version]["tag.v1.0"]["arrays"].items() if array["shape"]}
+    assert len(arrays) >= 3
+    view, command = READERS_OF_VIEWS[reader]
+    with mounted(DATA / version, "at=tag.v1.0") as point:
+        for name, found in zip(arrays, run_reader(command, [point / view / name for name in arrays]), strict=True):
+            assert {part: found.get(part) for part in arrays[name]} == arrays[name], (name, found)
+
+
+R = """
+library(ncdf4)
+values <- ncvar_get(nc_open(commandArgs(TRUE)[1]), "small")
+cat(as.vector(values), dim(values))
+"""
+
+
+@pytest.mark.parametrize("version", EXPECTED)
+def test_cdo_r_and_scipy_read_the_file_of_a_commit(version, tmp_path):
+    array = EXPECTED[version]["tag.v1.0"]["arrays"]["small"]
+    shutil.copytree(DATA / version, tmp_path / "ocean.icechunk")
+    (tmp_path / "read.R").write_text(R)
+
+    def is_it(values):
+        return hashlib.sha256(np.array(values, array["dtype"]).tobytes()).hexdigest() == array["sha256"]
+
+    def run(*command):
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    with mounted(tmp_path / "ocean.icechunk", "at=tag.v1.0,nc=2") as point:
+        file = point / "nc/ocean.nc"
+        assert is_it(run("cdo", "-s", "outputf,%.9g", "-selname,small", file).split())
+        *values, columns, rows = run("Rscript", tmp_path / "read.R", file).split()
+        assert is_it(values) and [int(rows), int(columns)] == array["shape"]
+        with scipy.io.netcdf_file(file, mmap=False) as opened:
+            assert is_it(opened.variables["small"][:])
 
 
 def test_a_manifest_that_does_not_fit_the_memory_is_too_large_with_both_figures(tmp_path):
