@@ -212,7 +212,9 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
     if (entry) entry->name_timeout = Timeouts::kUnreadableName;
     return entry;
   }
-  if (range.views[view].fill_chunk != nullptr || error != nullptr) {
+  // Where only requests for all its chunks could show that a folder is empty, it exists.
+  if (range.views[view].fill_chunk != nullptr || error != nullptr ||
+      nodes_.store().ListsByAsking()) {
     return entries_.ChunkFolder(node, view, coordinates);
   }
   const auto any = range.chunks->AnyChunk(coordinates, nodes_.check_age());

@@ -167,6 +167,19 @@ def test_a_chunk_that_no_listing_told_is_one_request(tmp_path, place, compressor
             assert ranges(server, f"/a/c/{chunk}") == [("bytes=0-1048575", False)]
 
 
+@pytest.mark.parametrize("shards", [None, (2, 2)])
+def test_the_first_chunk_in_v3_is_not_a_request_for_each_chunk_of_the_array(tmp_path, shards):
+    store = zarr.create_group(tmp_path / "grid.zarr")
+    array = store.create_array("a", shape=(60, 60), chunks=(1, 1), shards=shards, dtype="i4", fill_value=-1, compressors=None)
+    array[7, 9] = 5
+    with served("web server", tmp_path / "grid.zarr", "view=v3") as (point, _, server):
+        assert np.frombuffer((point / "a/c/7/9").read_bytes(), "i4") == [5]
+        assert not (point / "a/c/7/10").exists() and not (point / "a/c/60").exists()
+        assert zarr.open_array(point / "a", mode="r")[7, 9:12].tolist() == [5, -1, -1]
+        asked = [path for path, _, _ in server.seen if "/a/c" in path]
+    assert len(asked) <= 12, asked  # not 3,600 or 900
+
+
 @pytest.mark.parametrize("place", ["web server", "bucket"])
 def test_what_was_kept_of_a_chunk_is_not_used_later_than_its_name(tmp_path, place):
     store = write(tmp_path / "chunks.zarr", 2, 100_000)

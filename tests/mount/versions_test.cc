@@ -20,6 +20,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 #include "tests/unit/support/http_server.h"
+#include "zarrcore/net/fetch_channel.h"
 
 namespace zarrfs::versions_test {
 namespace {
@@ -202,8 +203,9 @@ TEST_F(VersionsTest, WorkerAndFetcherAreReplacedTogether) {
   std::ofstream(mnt_.string() + ".other");
   kill(Fetcher(), SIGKILL);
   ASSERT_TRUE(
-      Logged("worker and fetcher have different versions of their channel, 2 and 99; "
-             "both are replaced by copies of their keeper's process"))
+      Logged(fmt::format("worker and fetcher have different versions of their channel, {} and 99; "
+                         "both are replaced by copies of their keeper's process",
+                         FetchChannel::kVersion)))
       << ReadFile(folder_ / "log");
   EXPECT_TRUE(Eventually(Seconds(10), [&] { return Copies() == 3U; }));
   ExpectServes();

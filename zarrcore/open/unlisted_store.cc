@@ -66,6 +66,7 @@ class UnlistedStore final : public ForwardingStore {
   Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                           std::span<std::byte> out) const override;
   Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override;
+  bool ListsByAsking() const override { return !options_.keys; }
 
  private:
   // The path and metadata of an array.

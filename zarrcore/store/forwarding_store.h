@@ -50,6 +50,7 @@ class ForwardingStore : public Store {
   std::optional<ObjectInfo> FolderOfKeys() const override { return store_->FolderOfKeys(); }
   bool ChangesInSteps() const override { return store_->ChangesInSteps(); }
   bool AnswersFast() const override { return store_->AnswersFast(); }
+  bool ListsByAsking() const override { return store_->ListsByAsking(); }
   int64_t TimestampGranularityNs() const override { return store_->TimestampGranularityNs(); }
   std::string name() const override { return store_->name(); }
 

@@ -192,6 +192,10 @@ class Store {
   /// answers on separate threads.
   [[nodiscard]] virtual bool AnswersFast() const = 0;
 
+  /// True if listing a folder of an array takes a request for each object that may be there, as on
+  /// a web server. Reading one chunk must then not depend on a listing.
+  [[nodiscard]] virtual bool ListsByAsking() const { return false; }
+
   /// True if the whole store changes atomically: a reader that has seen one object of the new state
   /// sees no object of the old state. The exception is an Object, which keeps reading its own
   /// version as long as it is held. Needs StartWatching(), unless the store never changes.
