@@ -32,8 +32,8 @@ struct MountPoint {
 /// Checks the requirements of a mount: the source folder, the mount point, the fuse device,
 /// fusermount3, and the permission for allow_other. A dead mount stays until the new mount replaces
 /// it (fs/mount/dead_mount.h). A dead mount that hides the source is detached before the check,
-/// except for a fake mount. Of a connection that another program mounted (given_connection.h), only
-/// the descriptor and the source are checked. The process must not have threads yet.
+/// except for a fake mount. If another program made the mount (given_connection.h), only the
+/// descriptor and the source are checked. The process must not have threads yet.
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
 /// A folder that was created for a mount. The destructor removes it, unless something is still

@@ -1,4 +1,4 @@
-// Names that readers look up in each group, whatever its format.
+// Names that readers look up in every group, in both formats.
 #pragma once
 
 #include <algorithm>
