@@ -28,8 +28,8 @@ void WriteBytes(BytesView bytes) {
   Write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// Reports why a file of a mount cannot be read. Includes the error that the store returns, if it
-// can be obtained.
+// Reports why a file of a mount cannot be read. `error`: the errno of the mount. If the store also
+// returns an error, reports that instead, because it says more.
 int ComplainOfFile(const TargetChunk& target, int error) {
   const auto located = target.source().Locate(target.inner(), kAnyAge);
   if (!located) return Complain(located.error());

@@ -104,8 +104,7 @@ int CommandLine::Run(int argc, char** argv) {
 }
 
 void CommandLine::Confine(std::vector<std::string> changeable) {
-  // The capabilities that root keeps. Commands that write to the folder of another user need more
-  // of them.
+  // The capabilities that root keeps. Commands that write to the folder of another user need more.
   std::vector<cap_value_t> wanted = {CAP_DAC_READ_SEARCH};
   if (!changeable.empty()) wanted.insert(wanted.end(), {CAP_DAC_OVERRIDE, CAP_FOWNER});
   KeepInBoundingSet(wanted);

@@ -37,7 +37,7 @@ class CommandLine {
   void SetNetcdf(const std::string& text);
   void SetPart(const std::string& text);
 
-  // Adds a command. The functions below it add options that several commands share.
+  // Adds a command. The functions that follow add options that several commands share.
   CLI::App* Add(const std::string& name, const std::string& what, const std::string& footer,
                 std::function<int()> run);
   void AddColor(CLI::App& app);

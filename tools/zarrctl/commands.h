@@ -24,8 +24,8 @@ struct NodeOptions {
 struct InfoOptions : NodeOptions {
   NetcdfFormat netcdf = NetcdfFormat::kAuto;  // see the option `nc` of a mount
   bool details = false;
-  std::string html;           // the absolute path of the page; "" for none
-  bool has_pictures = true;   // whether the page has pictures
+  std::string html;  // the absolute path of the page; "" for none
+  bool has_pictures = true;
   std::string mount_options;  // the options of the store, in the syntax of -o
 };
 /// Makes the path of `html` absolute, and returns the folder of the page. Call before Info() writes

@@ -79,7 +79,7 @@ void PrintFillFiles(const Node& node, const NodeFindings& findings) {
   const uint64_t files = node.chunks->layout().inner_grid.size();
   const StoredChunks& stored = *findings.stored;
   if (files - std::min(files, stored.count) <= kManyFiles) return;
-  // By whether they also make the files with fill=keep.
+  // The key is true for views that make these files even with fill=keep.
   std::map<bool, std::vector<std::string_view>> views;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     if (!findings.views[v].has_fill_chunks()) continue;
@@ -243,7 +243,7 @@ Json NodeJson(const Node& node, const NodeFindings& findings) {
   return json;
 }
 
-// Prints the same document as DumpJson() with all nodes, but prints each node when it is added.
+// Prints the document that DumpJson() would make of all nodes, but one node at a time.
 class JsonOutput {
  public:
   void Begin(std::string_view store) {
@@ -443,7 +443,7 @@ class Information {
   void VisitMounts(const std::string& folder) {
     const Store& store = target_.hierarchy->store();
     const auto entries = store.List(folder);
-    if (!entries) return;  // Children() reports the error
+    if (!entries) return;  // VisitChildren() reports such errors
     for (const ListEntry& entry : *entries) {
       if (!entry.is_refused || !entry.is_folder) continue;
       const std::string path = JoinKey(folder, entry.name);

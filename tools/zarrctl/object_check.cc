@@ -19,7 +19,7 @@
 namespace zarrfs::ctl {
 namespace {
 
-// The maximum attempts to check an object that changes while it is read.
+// Maximum number of attempts to check an object that changes while it is read.
 constexpr int kAttempts = 3;
 // The maximum number of problems that are held before they are printed.
 constexpr size_t kMaxReasons = 1000;
@@ -50,7 +50,7 @@ Result<void> CheckChecksum(const Object& object, uint64_t offset, uint64_t size,
   return {};
 }
 
-// True if chunks or their shards contain a checksum of the stored bytes.
+// True if chunks or their shards contain a checksum.
 bool HasChecksum(const ArrayLayout& layout) {
   static const std::set<std::string_view> kWithChecksum = {
       "crc32c", "crc32", "adler32", "fletcher32", "jenkins_lookup3", "gzip", "zlib", "bz2", "lzma"};

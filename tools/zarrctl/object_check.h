@@ -24,8 +24,9 @@ class ObjectCheck {
   /// The reason why chunk contents are not checked; nullopt if they are.
   [[nodiscard]] const std::optional<std::string>& why_not() const { return why_not_; }
 
-  /// Checks a stored object, by its number in layout().outer_grid, and reports its problems. Starts
-  /// again a few times if the object changes during the check. Ends early once StopRequested().
+  /// Checks a stored object, by its number in layout().outer_grid, and reports its problems.
+  /// Retries a few times if the object changes during the check. Returns early once
+  /// StopRequested().
   void Check(OuterIndex outer, VerifyReport& report) const;
 
  private:
@@ -43,7 +44,7 @@ class ObjectCheck {
   const NodePtr array_;
   std::optional<VlenChain> vlen_;
   std::optional<std::string> why_not_;
-  bool has_checksum_ = false;  // whether any wrong byte in a chunk is detected
+  bool has_checksum_ = false;  // true if any wrong byte in a chunk is detected
 };
 
 }  // namespace zarrfs::ctl

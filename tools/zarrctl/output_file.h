@@ -16,7 +16,7 @@ namespace zarrfs::ctl {
 class OutputFile {
  public:
   /// Creates a file in `folder` under a unique name (NameOfPartialFile()). The destructor removes
-  /// the file unless CommitAs() was called.
+  /// the file unless CommitAs() succeeded.
   [[nodiscard]] static Result<OutputFile> Create(const std::string& folder);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
@@ -46,7 +46,7 @@ class OutputFile {
   uint64_t written_ = 0;
 };
 
-/// Writes a file with these contents, like OutputFile.
+/// Writes `bytes` to the file `path`, through an OutputFile in `partial_folder`.
 [[nodiscard]] Result<void> WriteFile(const std::string& partial_folder, const std::string& path,
                                      std::string_view bytes);
 

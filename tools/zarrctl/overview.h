@@ -39,7 +39,7 @@ class Overview {
   void AddEmpty(const Node& group);
   /// Adds a line about an entry that is not a node or cannot be read.
   void AddProblem(std::string_view path, std::string_view words, std::string_view reason);
-  /// Adds a note about something that the file of view number `view` for a group lacks.
+  /// Adds a note about the file that view number `view` makes from a group, such as what it lacks.
   void AddLeftOut(std::string_view group, size_t view, std::string_view note);
   /// Prints the lines that are held back.
   void Flush();

@@ -24,11 +24,11 @@ struct StoredChunks {
 };
 
 struct StoredChunksOptions {
-  /// Whether to read the indexes of shards, to count the chunks in them.
+  /// If true, reads the indexes of shards, to count the chunks in them.
   bool read_indexes = false;
-  // Whether to request the sizes of stored objects; needs one request per object.
+  // If true, requests the sizes of stored objects. This takes one request per object.
   bool add_sizes = false;
-  // If it returns true, the search ends early, with the results so far.
+  // Once this returns true, the search ends early, with the results so far.
   std::function<bool()> is_over = {};
 };
 

@@ -345,7 +345,7 @@ Result<TargetNode> FindIn(Result<TargetNode> target, const std::string& key,
                           const std::string& wanted) {
   if (!target) return target;
   auto node = target->hierarchy->Get(key, kAnyAge);
-  // Names the path that the user wrote, not the key.
+  // The error names the path that the user wrote, not the key.
   if (!node && node.error().code == ErrorCode::kNotFound) {
     if (key.empty()) {
       return Fail(ErrorCode::kNotFound,

@@ -69,7 +69,7 @@ struct TargetNode {
 struct TargetChunk {
   TargetNode array;          // its node always has chunks
   std::vector<uint64_t> at;  // the coordinates in layout().inner_grid
-  // The absolute path below a mount by which the user named the chunk; otherwise "".
+  // The absolute path below a mount, if the user named the chunk by that path; otherwise "".
   std::string file = {};
   std::optional<size_t> view = {};  // the view in that path, if it is known
 

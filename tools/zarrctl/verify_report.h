@@ -41,7 +41,7 @@ class VerifyReport {
   /// `line`: the progress line, which is hidden before another line is printed.
   VerifyReport(bool json, Progress& line) : progress(line), json_(json) {}
 
-  /// Prints the findings and clears them.
+  /// Adds the findings about one object, and clears `findings`.
   void Add(const std::string& key, Findings& findings);
   /// Adds an object or document that is damaged or cannot be read. `key` is not repeated in the
   /// message.
@@ -49,7 +49,7 @@ class VerifyReport {
   /// Adds an array that could not be checked, or not completely.
   void AddUnchecked(const std::string& path, std::string_view what, const std::string& reason);
 
-  /// Adds a note that is not about damage but that users may want to know.
+  /// Adds a note about something other than damage.
   void AddNote(const std::string& key, const std::string& note);
   /// Adds a file that does not belong to any array or group.
   void AddStray(const std::string& key);

@@ -15,8 +15,8 @@ namespace {
 uint64_t CeilDivide(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 // The number of chunks per cell along an axis, such that `count` chunks need at most `most` cells.
-// Cells do not cross the boundaries of shards of `shard` chunks, unless that makes them more than
-// twice as coarse. `shard` is 0 if shards differ in length.
+// Aligns cells with shards of `shard` chunks, unless that makes cells more than twice as coarse.
+// `shard` is 0 if shards differ in length.
 uint64_t CellLength(uint64_t count, uint64_t most, uint64_t shard) {
   const uint64_t needed = std::max<uint64_t>(CeilDivide(count, most), 1);
   if (shard == 0) return needed;
@@ -36,7 +36,7 @@ uint64_t ShardLength(const ArrayLayout& layout, size_t axis) {
   return differs ? 0 : layout.inner_per_outer[axis];
 }
 
-// Maps all chunks as if the array had one axis. Shards have no straight boundaries on it.
+// Maps all chunks as if the array had one axis. Shards then have no straight boundaries.
 void SetWhole(const ArrayLayout& layout, ChunkMap& map) {
   map.columns = layout.inner_grid.size();
   map.places = map.columns;

@@ -22,10 +22,10 @@ struct MapCell {
   // The sum over stored chunks of their position in the shard, from 0 for the first to 1 for the
   // last.
   double order = 0;
-  bool in_object = false;  // whether a stored object covers part of the cell
-  // For a cell of one stored chunk: its offset in the object, and its position.
+  bool in_object = false;  // true if a stored object covers part of the cell
+  // Only for a cell with one stored chunk: the chunk's offset in the object.
   uint64_t offset = 0;
-  uint64_t position = 0;  // the position in the shard, 0 for the first
+  uint64_t position = 0;  // likewise: the chunk's position in the shard, 0 for the first
 };
 
 /// Options of a map.
@@ -35,7 +35,7 @@ struct MapRequest {
   uint64_t max_columns = 1;
   bool want_order = false;  // read whole shards, not only the part in the slice
   bool whole = false;       // map all chunks in reading order, as if the array had one axis
-  // If it returns true, the map ends early, with the results so far.
+  // Once this returns true, the map ends early, with the results so far.
   std::function<bool()> is_over = {};
 };
 
@@ -43,12 +43,12 @@ struct ChunkMap {
   MapBy by = MapBy::kSize;
   /// The slice: chunk numbers along all axes except the last two.
   std::vector<uint64_t> slice;
-  /// True for an array with one axis. Its chunks are in reading order, `columns` per row.
+  /// True if one long axis is folded into rows. Chunks are in reading order, `columns` per row.
   bool is_folded = false;
   // The members below count chunks.
   uint64_t rows = 1, columns = 1;
   uint64_t cell_rows = 1, cell_columns = 1;
-  // 1 if the array is not sharded, 0 if shards differ in length.
+  // 1 if the array is not sharded, 0 if shards differ in length or have no straight boundaries.
   uint64_t shard_rows = 1, shard_columns = 1;
   uint64_t slice_start = 0;  // the number of the first chunk of the slice
   // The cells, row by row; grid_rows and grid_columns count cells.

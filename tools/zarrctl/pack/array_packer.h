@@ -40,7 +40,7 @@ class ArrayPacker {
  private:
   ArrayPacker(const ArrayPlan& plan, const Store& source) : plan_(plan), source_(source) {}
   [[nodiscard]] std::string PathOf(uint64_t object) const;
-  /// Calls `visit` with slot and key of each piece of the object that is inside the array.
+  /// Calls `visit` with the slot, key and number of each piece of the object inside the array.
   template <typename Visit>
   Result<void> VisitPieces(uint64_t object, const Visit& visit) const;
   [[nodiscard]] Result<uint64_t> CopyPiece(const std::string& key, OutputFile& out) const;

@@ -277,7 +277,7 @@ class Packing {
     return {};
   }
 
-  // Runs on each thread.
+  // Packs objects until none is left or one fails. Each thread calls this.
   void Do(const std::vector<Work>& work, Progress& progress) {
     while (!StopRequested() && !has_failed_) {
       const size_t i = next_++;

@@ -27,9 +27,8 @@ struct PackSettings {
 struct ArrayPlan {
   NodePtr node;
   std::string document;                     // the new zarr.json
-  std::vector<uint64_t> pieces_per_object;  // along each axis; if all are 1, an object is a piece,
-                                            // and no pieces are put together
-  bool has_index = false;                   // the objects are shards
+  std::vector<uint64_t> pieces_per_object;  // along each axis; all 1 if an object is one piece
+  bool has_index = false;                   // true if each object gets a new index after its pieces
   ChunkGrid objects;                        // the objects of the new array
   ChunkNaming naming;                       // the names of the objects
   /// The codecs with which a piece must be encoded again. nullopt if it is copied unchanged.

@@ -24,8 +24,8 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 /// The string attribute `name`, shortened; "" if it is absent.
 [[nodiscard]] std::string TextAttribute(const Json& attributes, std::string_view name);
 
-/// Returns "; with scale_factor and add_offset: 230.1 to 310.4" for an array with these attributes;
-/// "" without them.
+/// Returns "with scale_factor and add_offset: 230.1 to 310.4" for an array with these attributes;
+/// "" without them. `least`, `greatest`: the packed minimum and maximum.
 [[nodiscard]] std::string Unpacked(const Json& attributes, const std::string& least,
                                    const std::string& greatest);
 

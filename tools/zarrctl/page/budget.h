@@ -24,15 +24,15 @@ struct PageLimits {
 class PageBudget {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
-  /// The time starts when the object is made.
+  /// The time limit counts from construction.
   explicit PageBudget(
       const PageLimits& limits = {}, Clock now = [] { return std::chrono::steady_clock::now(); });
 
   [[nodiscard]] const PageLimits& limits() const { return limits_; }
 
   [[nodiscard]] bool is_over() const;
-  /// Returns a function that is true once `part` of the time, from now on, or all of the time is
-  /// over, so one slow array does not use up the time of others.
+  /// Returns a function that returns true once `part` has passed from now, or the page's time limit
+  /// is reached. So one slow array does not use up the time of others.
   [[nodiscard]] std::function<bool()> EndOf(std::chrono::steady_clock::duration part) const;
 
   /// The reason why no further picture may be made; "" if one may be made.

@@ -18,7 +18,7 @@ struct CopyPlaces {
   std::string store;          // the path or address of the store
   std::string mount_options;  // in the syntax of -o; "" for none
   std::string mount;          // a folder where the store may be mounted
-  bool is_folder = false;     // whether readers of Zarr v3 can open `store` without a mount
+  bool is_folder = false;     // true if readers of Zarr v3 can open `store` without a mount
 };
 
 /// The folder that the page suggests for mounting `store`: below /mnt for root, otherwise in the
@@ -32,11 +32,11 @@ struct CopyPlaces {
 /// the node.
 using ViewPaths = std::vector<std::optional<std::string>>;
 
-/// Lines of code, for users to copy, that open a group. `paths`: the paths of its folder or, in
-/// views that show a group as one file, of that file.
+/// Command lines that open a group. `paths`: the paths of its folder or, in views that show a group
+/// as one file, of that file.
 [[nodiscard]] std::vector<CopyLine> LinesForGroup(const CopyPlaces& places,
                                                   const std::string& group, const ViewPaths& paths);
-/// Lines to copy that open an array. `is_raster`: the array has numbers and at least one axis.
+/// Command lines that open an array. `is_raster`: the array has numbers and at least one axis.
 [[nodiscard]] std::vector<CopyLine> LinesForArray(const CopyPlaces& places,
                                                   const std::string& array, const ViewPaths& paths,
                                                   bool is_raster);

@@ -28,7 +28,7 @@ struct OmeImage {
   std::vector<std::string> axes;  // the names of the axes
   std::optional<size_t> channel_axis;
   std::vector<OmeChannel> channels;  // the channels to draw; empty without `omero`
-  bool is_label = false;             // the numbers identify objects
+  bool is_label = false;             // true if the numbers identify objects
 
   [[nodiscard]] const std::string& coarsest() const { return levels.back(); }
   /// Returns hints for ChoosePlane() for an array with this shape.

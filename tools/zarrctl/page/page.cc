@@ -78,7 +78,7 @@ class Page {
     std::string text;
     size_t nodes = 0;
     uint64_t pictures = 0;
-    bool is_unreadable = false;  // something could not be read
+    bool is_unreadable = false;  // true if something could not be read
   };
   /// The page with all results so far. `is_late`: the store has stopped answering.
   [[nodiscard]] Html Get(bool is_late) {

@@ -29,7 +29,7 @@ struct PageNodes {
   std::vector<PageNode> nodes;             // each group comes before the nodes below it
   std::string why_not_all;                 // why nodes may be missing; "" if `nodes` is complete
   std::map<std::string, OmeImage> images;  // by the key of the array with the lowest resolution
-  // From the keys of other resolutions to that of the lowest one.
+  // Maps the keys of other resolutions to the key of the lowest one.
   std::map<std::string, std::string> other_levels;
   std::vector<Error> failures;  // errors of nodes that cannot be read
 };

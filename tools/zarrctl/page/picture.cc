@@ -153,7 +153,7 @@ std::vector<OmeChannel> ChannelsOf(const Plane& plane, const OmeImage* image) {
   return channels;
 }
 
-// Describes channels in words: "red DAPI (0 to 1500)".
+// Describes channels in words: "channel 0 DAPI in #ff0000 from 0 to 1500".
 std::string DescribeChannels(const std::vector<OmeChannel>& channels) {
   std::string text;
   for (const OmeChannel& channel : channels) {

@@ -30,7 +30,7 @@ struct Plane {
   std::optional<size_t> channel_axis = {};
   // The positions along the channel axis that form one picture.
   std::vector<uint64_t> channels = {};
-  bool is_rgb = false;  // the channels are red, green and blue
+  bool is_rgb = false;  // true if the channels are red, green and blue
 
   [[nodiscard]] size_t channel_count() const { return channel_axis ? channels.size() : 1; }
 };
@@ -50,8 +50,8 @@ struct PlaneHints {
 [[nodiscard]] Result<Plane> ChoosePlane(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                         const PlaneHints& hints, const PageLimits& limits);
 
-/// The position of the plane in words: "time 0 of 96, depth 18 of 37; rows 100 to 899 of 1000". ""
-/// for a whole array.
+/// The position of the plane in words: "time 0 of 96, depth 18 of 37, y 100 to 899 of 1000". "" for
+/// a whole array.
 [[nodiscard]] std::string DescribePlane(const ArrayMetadata& metadata, const PlaneHints& hints,
                                         const Plane& plane);
 

@@ -309,7 +309,7 @@ class PlaneReader {
   const std::function<bool()>& is_over_;
   const ElementNumbers numbers_;
   const std::vector<double> masked_;
-  // Doubles cannot represent all values of the type, so elements are compared exactly.
+  // True if doubles cannot represent all values of the type, so elements are compared exactly.
   const bool is_exact_;
   ChunkReader reader_{0};
   Mutex mutex_;

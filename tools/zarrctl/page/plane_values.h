@@ -35,7 +35,7 @@ struct PlaneValues {
   // The exact minimum and maximum.
   FillBytes least = {};  // empty if there are no numbers
   FillBytes greatest = {};
-  // How many chunks the plane has, by state.
+  // Numbers of chunks in the plane, by state.
   uint64_t stored = 0;
   uint64_t not_stored = 0;
   uint64_t not_looked_at = 0;
@@ -46,7 +46,7 @@ struct PlaneValues {
 struct PlaneRequest {
   uint32_t most_columns = 384;
   uint32_t most_rows = 384;
-  bool has_means = false;  // a cell has the mean of its elements; otherwise, the first of them
+  bool has_means = false;  // true if a cell has the mean of its elements, otherwise the first
 };
 
 /// Reads each chunk of the plane once, on several threads. `plane`: the result of ChoosePlane() for

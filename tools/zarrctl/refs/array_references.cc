@@ -50,7 +50,7 @@ class ArrayReferences {
     return shown_.encoding.as_stored ? Sizes::kAny : Sizes::kChecked;
   }
 
-  // Gives up the array, with a reason that is not an error of the store.
+  // Abandons the array, for a reason that is not an error of the store.
   tl::unexpected<Error> LeaveOut(std::string reason) {
     made_.left_out = std::move(reason);
     return Fail(ErrorCode::kUnsupported, "{}", made_.left_out);
@@ -210,8 +210,8 @@ class ArrayReferences {
   const uint64_t max_decoded_;
   ReferenceWriter& writer_;
   ChunkReader reader_{0};
-  bool is_decoded_ = false;  // whether chunk files are not ranges of stored objects
-  uint64_t decoded_ = 0;     // the number of bytes in the references so far
+  bool is_decoded_ = false;  // true if chunk files are not byte ranges of stored objects
+  uint64_t decoded_ = 0;     // the number of decoded bytes in the references so far
   uint64_t fill_bytes_ = 0;
   std::optional<std::string> fill_;
   std::optional<OuterIndex> url_of_;  // the object to which url_ and begin_ belong
