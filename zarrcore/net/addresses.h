@@ -1,4 +1,4 @@
-// Addresses: makes the HTTP request for a request of a FetchClient: address, headers and signature.
+// Addresses: builds the HTTP request for a FetchRequest, with address, headers and signature.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ class Addresses {
   /// contents. `source` must outlive this object.
   explicit Addresses(const RemoteSource& source);
 
-  /// Why no request may be sent: a file cannot be read, and without its contents a server would
-  /// refuse objects that exist. "" if requests may be sent.
+  /// The reason why no request may be sent; "" if requests may be sent. For example, the file of
+  /// headers= cannot be read, and without its headers a server would refuse objects that exist.
   [[nodiscard]] const std::string& problem() const { return problem_; }
-  /// Makes the HTTP request, but leaves `range` and `into` empty. `key`: signs the request; null
-  /// to not sign it. `now_s`: the Unix time in seconds.
+  /// Builds the HTTP request, except `range` and `into`. `key`: the key that signs the request;
+  /// null for an unsigned request. `now_s`: Unix time in seconds.
   [[nodiscard]] HttpGet Of(const FetchRequest& request, const AwsKey* key, int64_t now_s) const;
 
  private:

@@ -20,15 +20,15 @@ inline constexpr size_t kMaxCaches = 64;
 /// any other text, such as an address with a user name.
 [[nodiscard]] std::optional<std::string> ParseCacheAddress(std::string_view text);
 
-/// Appends the cache at `text`, unless it is there already. False if it is not an address, or
-/// there are too many.
+/// Adds the address `text` to `caches`, unless `caches` contains it. False if `text` is not a cache
+/// address, or if `caches` already has kMaxCaches.
 [[nodiscard]] bool AddCacheAddress(std::string_view text, std::vector<std::string>& caches);
 
-/// Fails if a cache that is reached without TLS would receive secrets that are sent as they are:
-/// those of headers=, query= or ~/.netrc. Reads ~/.netrc.
+/// kInvalidArgument if a cache without TLS would receive secrets in plain text: those of headers=,
+/// query= or ~/.netrc. Reads ~/.netrc.
 [[nodiscard]] Result<void> CheckCaches(const RemoteSource& source);
 
-/// True if the text of a ~/.netrc has a user name or password for `host`.
+/// True if `netrc`, the text of a ~/.netrc, has an entry for `host`, or a default entry.
 [[nodiscard]] bool HasLoginFor(std::string_view netrc, std::string_view host);
 
 }  // namespace zarrfs

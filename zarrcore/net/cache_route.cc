@@ -14,18 +14,19 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A cache may be silent for one in N of the time that a request may take, up to a limit. One
-// request of a cache that sends others may wait several times as long.
+// A cache may be silent for 1/kShareOfTimeout of the time limit of a request, up to kMaxSilence. If
+// the cache is sending other replies, a request may wait kPatienceOfOne times as long.
 constexpr int kShareOfTimeout = 4;
 constexpr auto kMaxSilence = milliseconds(5000);
 constexpr int kPatienceOfOne = 3;
-// Clocks that differ by less count as equal, because the header Date has a resolution of seconds.
+// Smaller differences between clocks are ignored, because the header Date has a resolution of
+// seconds.
 constexpr int64_t kSameClockS = 2;
 // Maximum number of remembered replacements.
 constexpr size_t kMaxReplaced = 4096;
 
-// Mixes the bytes of an address and a cache (FNV-1a, and the final step of MurmurHash3). All mounts
-// of a cluster must compute the same value.
+// Hashes an address and a cache (FNV-1a, then the final step of MurmurHash3). All mounts of a
+// cluster must compute the same value.
 uint64_t Weight(std::string_view cache, std::string_view url) {
   uint64_t hash = 0xcbf29ce484222325U;
   const auto add = [&hash](std::string_view text) {
@@ -49,7 +50,7 @@ bool IsRefusal(CURLcode code) {
          code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
 }
 
-// Why the bytes of an answer are not used; "" if they are.
+// Returns why the bytes of a reply are not used; "" if they are.
 std::string WhyNotTheseBytes(const FetchRequest& request, const HttpReply& reply) {
   const bool asked_range = request.kind == FetchRequest::Kind::kGet && reply.asked_range;
   if (asked_range && reply.status != 206) {
@@ -64,8 +65,8 @@ std::string WhyNotTheseBytes(const FetchRequest& request, const HttpReply& reply
   return "";
 }
 
-// True for an answer without the requested bytes that the store itself has given: the cache says
-// what it knows of it in X-Cache-Status.
+// True if a reply without the requested bytes was sent by the store itself. The cache forwards such
+// a reply with X-Cache-Status.
 bool IsOfStore(const HttpReply& reply, const Verdict& verdict) {
   if (reply.cache_status.empty() || reply.code != CURLE_OK) return false;
   const bool is_absent = verdict.kind == Verdict::Kind::kError &&
@@ -74,7 +75,7 @@ bool IsOfStore(const HttpReply& reply, const Verdict& verdict) {
          (verdict.kind == Verdict::Kind::kAgain && verdict.slow_down);
 }
 
-// True for an answer that says something about the request or the object, not about the cache.
+// True if a reply may be about the request or the object, not about the cache.
 bool MayBeRight(const HttpReply& reply) {
   return !reply.cache_status.empty() && reply.code == CURLE_OK && reply.status >= 300 &&
          reply.status < 500;
@@ -122,7 +123,7 @@ void CacheRoute::Direct(const Cache& cache, const FetchRequest& request, std::st
                         int64_t now_ms, HttpGet& get) const {
   const size_t host = get.url.find("://") + 3;
   const size_t end = std::min(get.url.find_first_of("/?", host), get.url.size());
-  // Without this line, libcurl would leave out a port 80, which the signature may cover.
+  // Without this line, libcurl would omit port 80, which the signature may cover.
   get.headers.push_back("Host: " + get.url.substr(host, end - host));
   get.headers.push_back("X-Zarrfs-At: " + (HasVersion(request) ? std::to_string(request.modified_ns)
                                                                : NumberAt(cache, url, now_ms)));
@@ -138,7 +139,8 @@ bool CacheRoute::Takes(Cache& cache, const FetchRequest& request, const HttpRepl
     return false;
   }
   if (reply.date_s > 0) {
-    // nginx sends its own time. Other caches send that of the store, which is as old as the answer.
+    // The Date of nginx is its own time. Other caches send the store's Date, which is as old as the
+    // reply.
     const int64_t error = reply.date_s + reply.age_s - std::time(nullptr);
     cache.clock_error_s = std::abs(error) < kSameClockS ? 0 : error;
   }
@@ -170,7 +172,7 @@ bool CacheRoute::IsSilent(const Cache& cache, Clock::time_point heard,
 }
 
 void CacheRoute::OnSilent(Cache& cache, Clock::time_point heard, Clock::time_point now) {
-  if (now - cache.heard < patience_) return;  // only this request is not answered
+  if (now - cache.heard < patience_) return;  // the cache still sends other replies
   LeaveAlone(cache,
              fmt::format("it was silent for {} ms",
                          std::chrono::duration_cast<milliseconds>(now - heard).count()),
@@ -179,7 +181,7 @@ void CacheRoute::OnSilent(Cache& cache, Clock::time_point heard, Clock::time_poi
 
 void CacheRoute::LeaveAlone(Cache& cache, std::string_view why, Clock::time_point now) {
   cache.wrong = 0;
-  if (now < cache.not_before) return;  // a request that was sent before
+  if (now < cache.not_before) return;  // the cache is skipped already
   cache.not_before = now + kLeftAlone;
   notices_.push_back(
       fmt::format("the cache {} is not asked for {} s ({}); {} is asked instead", cache.address,

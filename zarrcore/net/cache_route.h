@@ -1,17 +1,19 @@
-// CacheRoute: which requests of a store go through a cache of the cluster (via=), and which of the
-// caches' answers are used.
+// CacheRoute: decides which requests to a store go through a cache of the cluster (via=), and which
+// replies of the caches are used.
 //
-// A cache gets the request that the store would get, with the store's Host and signature, as an
-// HTTP proxy gets it: "GET http://HOST/PATH HTTP/1.1". It knows by itself whether it asks HOST with
-// TLS. All mounts send requests for one object to the same cache, by rendezvous hashing.
+// A cache receives the same request as the store would, with the store's Host and signature, in the
+// form for HTTP proxies: "GET http://HOST/PATH HTTP/1.1". The configuration of the cache determines
+// whether it connects to HOST with TLS. All mounts send requests for one object to the same cache,
+// by rendezvous hashing.
 //
-// The header X-Zarrfs-At tells the cache which answers it may use again: those to a request with
-// the same value. For a request with a version, that is, with If-Match, the value is when that
-// version was modified, because an object that is written again with the same bytes has the same
-// ETag. For any other request it is a number that grows with time.
+// A cache may reuse a reply only for requests with the same header X-Zarrfs-At. For a request with
+// a version (If-Match), the value is the modification time of that version, because an object that
+// is rewritten with the same bytes keeps its ETag. For any other request, the value is a number
+// that grows with time.
 //
-// A cache need not be right: the store is asked if the answer of a cache is an error, is cut off,
-// or has another version than the one requested. Only the bytes themselves are not checked.
+// Caches may be wrong. If the reply of a cache is truncated, has another version than the one
+// requested, or is an error other than the store's own 404, 416, 429 or 503, the request goes to
+// the store. The bytes themselves are not checked.
 #pragma once
 
 #include <chrono>
@@ -36,46 +38,49 @@ class CacheRoute {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// How long a cache that failed is not asked.
+  /// How long a cache is skipped after it failed.
   static constexpr std::chrono::seconds kLeftAlone{60};
-  /// A cache is left alone after this many wrong answers in a row.
+  /// A cache is skipped after this many consecutive wrong replies.
   static constexpr int kMaxWrong = 8;
 
   struct Cache {
     std::string address;
-    Clock::time_point not_before = {};  // when it may be asked again
-    Clock::time_point heard = {};       // when it last sent anything
-    int wrong = 0;                      // the number of wrong answers since the last right one
-    int64_t clock_error_s = 0;          // its clock minus that of this machine
+    Clock::time_point not_before = {};  // when the cache may be used again
+    Clock::time_point heard = {};       // when the cache last sent anything
+    int wrong = 0;                      // the number of wrong replies since the last right one
+    int64_t clock_error_s = 0;          // the cache's clock minus this machine's clock
   };
 
   /// Without caches in `options`, Choose() returns null.
   explicit CacheRoute(const RemoteOptions& options);
 
-  /// The cache for a request for the object at `url`. Null if the store must be asked.
+  /// Returns the cache for a request for the object at `url`; null if the request must go to the
+  /// store.
   [[nodiscard]] Cache* Choose(const FetchRequest& request, std::string_view url,
                               Clock::time_point now);
-  /// Directs `get`, a request to the store, to `cache`. `now_ms`: the Unix time.
+  /// Changes `get`, a request to the store, into a request to `cache`. `now_ms`: Unix time in
+  /// milliseconds.
   void Direct(const Cache& cache, const FetchRequest& request, std::string_view url, int64_t now_ms,
               HttpGet& get) const;
-  /// True if the answer of `cache` is used. Otherwise the store must be asked. `verdict`: that of
-  /// the same answer from the store.
+  /// True if `reply`, which `cache` has sent, is used. Otherwise the request must go to the store.
+  /// `verdict`: that of Judge(), as if the store had sent the reply.
   [[nodiscard]] bool Takes(Cache& cache, const FetchRequest& request, const HttpReply& reply,
                            const Verdict& verdict, Clock::time_point now);
 
-  /// True if a request to `cache` must be abandoned. `heard`: when its answer last grew.
+  /// True if a request to `cache` must be abandoned, because the cache has sent nothing for too
+  /// long. `heard`: when the reply last grew.
   [[nodiscard]] bool IsSilent(const Cache& cache, Clock::time_point heard,
                               Clock::time_point now) const;
   void OnSilent(Cache& cache, Clock::time_point heard, Clock::time_point now);
   /// How long a cache may be silent.
   [[nodiscard]] std::chrono::milliseconds patience() const { return patience_; }
 
-  /// Records that the object at `url` no longer has the version `etag`. Until the next number, the
-  /// answers that caches have for the object without a version are not used. If this happens again
-  /// until then, the store is asked for the object's version.
+  /// Records that the object at `url` no longer has the version `etag`. Until the number in
+  /// X-Zarrfs-At changes, requests for this object without a version do not reuse cached replies.
+  /// If the object is replaced again before that, such requests go to the store.
   void OnReplaced(std::string_view url, std::string_view etag, Clock::time_point now);
 
-  /// A line for the log, once.
+  /// Removes and returns the next line for the log; nullopt if none is left.
   [[nodiscard]] std::optional<std::string> TakeNotice();
 
  private:

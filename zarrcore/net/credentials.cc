@@ -35,7 +35,8 @@ constexpr size_t kMaxText = 64u << 10;
 // after a failure.
 constexpr int64_t kEarlyS = 300;
 constexpr auto kMinPause = std::chrono::seconds(10);
-// Time limits of requests for keys, in seconds: to services of this machine, and to other servers.
+// Time limits for connecting to the services of this machine, and to other servers, in seconds. A
+// whole request for a key may take twice as long.
 constexpr long kLocalSeconds = 2;
 constexpr long kRemoteSeconds = 10;
 // Time limit of a credential_process, and how long it may run after closing its output.
@@ -54,7 +55,7 @@ struct Question {
   std::string url;
   std::vector<std::string> headers = {};
   bool puts = false;
-  std::string form = {};  // the form to send with POST; "" to send GET
+  std::string form = {};  // the form to send with POST; "" for none
   long seconds = kLocalSeconds;
   bool through_proxy = false;
 };
@@ -155,8 +156,8 @@ Result<ExpiringKey> FromWebIdentity(const RemoteSource& source, const std::strin
               "no credentials: {} did not grant the role {} for the token in {}", host, role, file);
 }
 
-// Waits at most `limit` for the end of a child, then kills it. Does not wait for a child that the
-// kernel cannot kill.
+// Waits at most `limit` for a child to exit, then kills it. Abandons a child that does not exit
+// within kKillMs of SIGKILL.
 void EndChild(pid_t pid, std::chrono::milliseconds limit) {
   const Descriptor ended = OpenProcess(pid);
   pollfd end = {ended.get(), POLLIN, 0};
@@ -168,7 +169,8 @@ void EndChild(pid_t pid, std::chrono::milliseconds limit) {
   waitpid(pid, nullptr, WNOHANG);
 }
 
-// The output of a shell command; "" if it takes longer than kProgramLimit.
+// Runs a shell command. Returns its output; "" if the command takes longer than kProgramLimit or
+// writes more than kMaxText bytes.
 std::string OutputOf(const std::string& command) {
   std::array<int, 2> ends = {-1, -1};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
@@ -299,7 +301,7 @@ struct Credentials::State {
   CondVar wake;
   std::optional<Result<ExpiringKey>> found GUARDED_BY(mutex);
   std::chrono::steady_clock::time_point searched GUARDED_BY(mutex);
-  bool asked GUARDED_BY(mutex) = true;  // whether a search was requested
+  bool asked GUARDED_BY(mutex) = true;  // a search was requested
 };
 
 Credentials::Credentials(const RemoteSource& source, std::function<void()> on_change)

@@ -1,5 +1,5 @@
-// Credentials: the key that signs requests to S3. It is found in the usual order, and renewed
-// before it expires:
+// Credentials: the key that signs requests to S3. The key is renewed before it expires. These
+// places are searched, in the usual order:
 //
 //   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (AWS_SESSION_TOKEN), unless a profile is named
 //   AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN
@@ -8,7 +8,7 @@
 //   AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI
 //   the instance's metadata, version 2
 //
-// A separate thread searches, so a program or server that does not answer blocks no request.
+// A separate thread searches, so a program or server that hangs blocks no request.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct ExpiringKey {
 
 class Credentials {
  public:
-  /// Starts to search. `on_change` is called on another thread when Get() has a new answer. The
+  /// Starts searching. `on_change` is called on another thread when Get() has a new answer. The
   /// function must stay valid until the process ends.
   Credentials(const RemoteSource& source, std::function<void()> on_change);
 

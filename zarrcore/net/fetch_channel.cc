@@ -16,12 +16,12 @@ namespace zarrfs {
 namespace {
 
 // The maximum size of strings in messages, in bytes. S3 keys have at most 1024 bytes, continuation
-// tokens some hundred.
+// tokens a few hundred.
 constexpr size_t kMaxMessageText = 16u << 10;
 constexpr size_t kMaxNote = 1024;
 
-// The wire format of messages: the version, numbers, then two strings. After a change of this
-// format, FetchChannel::kVersion must be increased.
+// The wire format of messages: the version, numbers, then two strings. Any change of this format
+// must increment FetchChannel::kVersion.
 struct RequestHead {
   uint32_t version, kind;
   uint64_t id, generation, offset, range, at, length, size;

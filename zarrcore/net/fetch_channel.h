@@ -36,7 +36,7 @@ struct FetchRequest {
   enum class Kind : uint32_t { kHello, kGet, kList };
   Kind kind = Kind::kHello;
   uint64_t id = 0;          // never 0
-  uint64_t generation = 0;  // of the server that must answer
+  uint64_t generation = 0;  // the generation of the server that must answer
   /// Which store to read: 0 for that of the mount, n for the n-th prefix of virtual= that is not
   /// local, counted from 1 (RemoteSource::prefixes).
   uint32_t store = 0;
@@ -66,13 +66,13 @@ struct FetchAnswer {
   std::string message = {};  // the message of the error, or a notice for the log
 };
 
-/// The numbers of a mount's requests to a bucket or web server, including repeated requests.
+/// Counters of a mount's requests to a bucket or web server, including retries.
 struct FetchCounts {
   uint64_t gets = 0;            // the number of requests for objects or parts of them
   uint64_t lists = 0;           // the number of requests for pages of listings
   uint64_t received_bytes = 0;  // the size of the received bodies, including those of errors
-  // Of these requests, those to caches (via=): the cache had the answer, or its beginning; it asked
-  // the store; its answer was not used.
+  // Results of the requests that went to caches (via=). Hit: the cache had the reply, or its
+  // beginning. Miss: the cache asked the store. Failure: the cache's reply was not used.
   uint64_t cache_hits = 0;
   uint64_t cache_misses = 0;
   uint64_t cache_failures = 0;
@@ -92,12 +92,12 @@ struct FetchChannel {
   Descriptor memory;
 
   [[nodiscard]] static Result<FetchChannel> Make();
-  /// Writes or reads the server's description of its sandbox. The string is stored after the pieces
-  /// of the memory, where every process with the memory can write, so it is only for display.
+  /// Writes or reads the server's description of its sandbox. The string is stored after the
+  /// pieces. Every process with the memory can write it, so it is only for display.
   static void WriteNote(const Descriptor& memory, std::string_view text);
   [[nodiscard]] static std::string ReadNote(const Descriptor& memory);
-  /// Writes or reads the counts, which are stored after the note. They outlive servers and clients.
-  /// Every process with the memory can write them, so they are only for display.
+  /// Increment or read the counters, which are stored after the note. The counters outlive servers
+  /// and clients. Every process with the memory can write them, so they are only for display.
   static void Count(const Descriptor& memory, FetchRequest::Kind kind, uint64_t received_bytes);
   static void CountCache(const Descriptor& memory, uint64_t FetchCounts::*result);
   [[nodiscard]] static FetchCounts ReadCounts(const Descriptor& memory);

@@ -35,8 +35,8 @@ constexpr auto kMaxSend = std::chrono::seconds(5);
 constexpr uint64_t kPageBytes = 16u << 10;
 constexpr uint64_t kKeyBytes = 4096;
 
-// Returns `code` if a store may return it. Other codes would be mistaken for events in this
-// process.
+// Returns `code` if a store may return it; otherwise kIo, because other codes would be mistaken for
+// events in this process.
 ErrorCode CodeOfStore(ErrorCode code) {
   constexpr std::array<ErrorCode, 8> kCodes = {
       ErrorCode::kNotFound, ErrorCode::kDamaged,     ErrorCode::kPermissionDenied,
@@ -120,7 +120,7 @@ class Connection final : public FetchClient, public std::enable_shared_from_this
   const std::chrono::milliseconds patience_;
   const std::function<void(std::string_view)> on_notice_;
   mutable Mutex mutex_;
-  mutable CondVar answered_;    // an answer has arrived, or the server has ended
+  mutable CondVar answered_;    // an answer has arrived, or the channel is closed
   mutable CondVar given_back_;  // a piece was freed
   mutable Pieces pieces_ GUARDED_BY(mutex_);
   mutable Calls calls_ GUARDED_BY(mutex_);
@@ -136,8 +136,8 @@ Result<void> Connection::Begin() {
   return Ask({.kind = FetchRequest::Kind::kHello}, [](const auto&, const auto*) {});
 }
 
-// Answers a request that cannot be sent. Without an answer, its piece would never be freed. If no
-// server runs, the next server gets the request in OnNewServer().
+// Sends a request. If that fails, the request gets an error as its answer, because its piece would
+// otherwise never be freed. A request that OnNewServer() has sent in the meantime gets no error.
 void Connection::SendTo(const FetchRequest& request) const {
   if (Send(socket_, request)) return;
   const bool is_too_long = errno == EMSGSIZE;
@@ -174,8 +174,8 @@ Result<void> Connection::Ask(
     return Fail(ErrorCode::kTimedOut, "{}: the fetch process did not answer within {} s",
                 request.key, std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
   };
-  // Requests for data leave a part of the memory to requests for names. Two listing pages, or many
-  // documents, fit into it.
+  // A part of the memory is reserved for requests for names. Two listing pages, or many documents,
+  // fit into that part.
   const uint64_t from = request.is_conditional ? kForNames : 0;
   MutexLock lock(mutex_);
   std::optional<uint64_t> piece;

@@ -1,7 +1,7 @@
 // FetchClient: Fetchers that send their requests to a FetchServer in another process.
 //
-// If another server replaces the server, the new server gets all unanswered requests again. Without
-// a server, requests eventually fail with kTimedOut.
+// When the server is replaced, all unanswered requests are sent to the new server. Without a
+// server, requests eventually fail with kTimedOut.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,8 @@ namespace zarrfs {
 class FetchClient {
  public:
   virtual ~FetchClient() = default;
-  /// Requests objects of one of the server's stores (FetchRequest::store). Keeps this client.
+  /// Returns a Fetcher for one of the server's stores (FetchRequest::store). The Fetcher keeps this
+  /// client alive.
   [[nodiscard]] virtual std::shared_ptr<const Fetcher> FetcherOf(uint32_t store) const = 0;
 };
 

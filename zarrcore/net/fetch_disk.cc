@@ -10,7 +10,7 @@
 namespace zarrfs {
 namespace {
 
-// Time limit of a disk read, and how long a disk that exceeded it is not used.
+// Time limit of a disk read, and how long the disk is bypassed after a read exceeded the limit.
 constexpr auto kDiskPatience = std::chrono::milliseconds(1000);
 constexpr auto kDiskPause = std::chrono::milliseconds(10'000);
 
@@ -79,7 +79,7 @@ void FetchDisk::OnAnswer(FetchJobs& waiting, FetchJobs::iterator job, DiskQueue:
     asking_.erase(job);
     return;
   }
-  // The store is asked for its version next, or for the bytes if the disk has none.
+  // Next, the store is asked for the object's version, or for the bytes if no version is cached.
   job->on_disk.reset();
   if (answer.version && !request.is_conditional) job->on_disk = std::move(answer.version);
   waiting.splice(waiting.end(), asking_, job);

@@ -17,34 +17,36 @@
 
 namespace zarrfs {
 
-/// Used by one thread. Without a disk cache, Ask() and MayKeep() return false and no job is here.
+/// Used by one thread. Without a disk cache, Ask() and MayKeep() return false, and size() is 0.
 class FetchDisk {
  public:
   /// The piece of the client's memory for a request.
   using PieceOf = std::function<std::span<std::byte>(const FetchRequest&)>;
 
-  /// `disk`: null to cache nothing. `on_answer` is called on another thread when Take() has
-  /// something to take.
+  /// `disk`: null to cache nothing. `on_answer` is called on another thread when the disk has
+  /// answered, so Take() should be called.
   FetchDisk(std::unique_ptr<DiskCache> disk, std::function<void()> on_answer);
 
-  /// Asks for the bytes of a request, or for the version that the disk has, and moves the job here
-  /// from `waiting`. False if the disk cannot answer. One-byte requests without a version bypass
-  /// the disk cache, because their purpose is to learn the current version.
+  /// Asks the disk for the bytes of a request, or for the cached version, and moves the job from
+  /// `waiting` into this object. False if the disk is not asked. One-byte requests without a
+  /// version bypass the disk cache, because their purpose is to learn the current version.
   bool Ask(FetchJobs& waiting, FetchJobs::iterator job);
-  /// Moves the jobs that the disk cannot answer, or has not answered in time, back to `waiting`.
-  /// Copies the bytes of all others into their pieces, and passes their answers to `answer`.
+  /// Takes the answers of the disk: copies the bytes into the pieces of their jobs, and passes the
+  /// answers to `answer`. Jobs that the disk cannot answer, or has not answered in time, go back to
+  /// `waiting`.
   void Take(FetchJobs& waiting, const PieceOf& piece_of,
             const std::function<void(FetchAnswer)>& answer);
-  /// Continues with a job whose store has reported its current version.
+  /// Continues a job after the store has reported the current version of the object.
   void OnVersion(FetchJobs& waiting, FetchJobs::iterator job, const HttpReply& reply);
 
-  /// True if the bytes of a reply may be written to the disk cache. They are then received into
-  /// private memory of this process, because a compromised client could write to its piece at the
-  /// same time, and other mounts read the disk cache. Pieces do not overlap, so this memory cannot
-  /// exceed that of the channel. `running`: all jobs with such memory.
+  /// True if the bytes of the job's reply may be written to the disk cache. The bytes are then
+  /// received into private memory of this process, because a compromised client could write to its
+  /// piece at the same time, and other mounts read the disk cache. False if the private memory of
+  /// this job and of `running` would exceed FetchChannel::kMemory. The pieces of a correct client
+  /// never do.
   [[nodiscard]] bool MayKeep(const FetchJob& job, const FetchJobs& running) const;
-  /// Writes the bytes of a reply to the disk cache in the background, unless its version does not
-  /// last.
+  /// Writes the bytes of a reply to the disk cache in the background, unless LastingVersion() of
+  /// the reply is nullopt.
   void Keep(const FetchJob& job, const HttpReply& reply, std::vector<std::byte> bytes);
 
   [[nodiscard]] size_t size() const { return asking_.size(); }

@@ -1,4 +1,4 @@
-// A request of a FetchServer until it is answered, and the store that it is for.
+// FetchJob: a request that a FetchServer has not answered yet. Origin: the store that it is for.
 #pragma once
 
 #include <chrono>
@@ -45,14 +45,14 @@ struct Origin {
   const Addresses addresses;
   CacheRoute route;
   std::optional<Credentials> credentials = {};
-  ImmutableKeys immutable = {};  // their cached bytes are used without asking the store
+  ImmutableKeys immutable = {};  // keys whose cached bytes are used without asking the store
   RequestLimit limit;
   size_t running = 0;
-  bool has_answered = false;  // whether it has ever answered
+  bool has_answered = false;  // the store has answered at least once
   int64_t clock_error_s = 0;
 };
 
-/// A request of the client, until it is answered.
+/// A request of the client, and the state of its attempts.
 struct FetchJob {
   using Clock = std::chrono::steady_clock;
 
@@ -64,20 +64,20 @@ struct FetchJob {
   int attempts = 0;
   bool no_range = false;
   std::string redirected = {};  // where the next attempt goes; "" for the store
-  int redirections = 0;         // in a row
+  int redirections = 0;         // the number of consecutive redirections
   Error problem = {};           // the error of the last attempt
   AwsKey key = {};              // the key that signed the last attempt
   int64_t clock_error_s = 0;    // the assumed clock error at the last attempt
   std::unique_ptr<HttpTransfer> transfer = {};
   // The cache that the last attempt was sent to; null for the store.
   CacheRoute::Cache* cache = nullptr;
-  bool asks_store = false;          // an answer of a cache was not used
+  bool asks_store = false;          // a reply of a cache was not used
   uint64_t heard = 0;               // HttpTransfer::heard()
-  Clock::time_point heard_at = {};  // when it last grew
-  // The cached version, which must be compared with the store's.
+  Clock::time_point heard_at = {};  // when `heard` last grew
+  // The version in the disk cache, which must be compared with the store's version.
   std::optional<Version> on_disk = {};
   Clock::time_point asked_disk = {};
-  // Used instead of the piece if the bytes will also be written to the disk.
+  // Receives the bytes instead of the piece if they will also be written to the disk cache.
   std::vector<std::byte> own = {};
 };
 

@@ -38,7 +38,7 @@ constexpr auto kFirstPatience = milliseconds(10'000);
 constexpr auto kWaitForKey = milliseconds(50);
 // One in N concurrent requests is reserved for names.
 constexpr size_t kShareOfNames = 8;
-// How often a cache is looked at in the time for which it may be silent.
+// How often a cache is checked during the time that it may be silent (CacheRoute::patience()).
 constexpr int kLooks = 4;
 // Minimum duration of an attempt, even if its request has less time left.
 constexpr auto kMinAttempt = milliseconds(1000);
@@ -94,13 +94,15 @@ class FetchServer {
   }
   bool Begin(Jobs::iterator job);  // false if the request must wait
   void End(CURL* handle, CURLcode code);
-  // Moves a job whose transfer has ended back to the waiting ones.
+  // Moves a job whose transfer has ended back to waiting_.
   void Stop(Jobs::iterator job);
-  // Makes `get`, the next attempt of a job, a request to a cache, unless the store must be asked.
+  // Directs `get`, the next attempt of a job, to a cache, unless it must go to the store.
   static void ChooseCache(Job& job, HttpGet& get);
-  // True if a reply of a cache is not used. The store is then asked at once.
+  // True if the reply came from a cache and is not used. The next attempt then goes to the store,
+  // at once.
   bool AsksStore(Jobs::iterator job, const HttpReply& reply, const Verdict& verdict);
-  // Sends the requests that caches do not answer to the store.
+  // Abandons requests to caches that have been silent for too long. Their next attempts go to the
+  // store.
   void AbandonSilentCaches();
   // Decides what to do with a reply. `own`: the received bytes, unless they are in the piece.
   void Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
@@ -289,8 +291,7 @@ void FetchServer::End(CURL* handle, CURLcode code) {
   const HttpReply reply = job->transfer->Finish(code);
   FetchChannel::Count(channel_.memory, job->request.kind, reply.received);
   Stop(job);
-  // If a reply does not fit into the memory now, the request is repeated later. Until then the
-  // reply takes no memory.
+  // The received bytes are moved out of the job. If the request must be repeated, they are freed.
   Decide(job, reply, std::exchange(job->own, {}));
 }
 
@@ -351,8 +352,7 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
   const bool has_secrets =
       !is_elsewhere && (!origin.source.is_virtual || origin.source.has_credentials());
   if (on_refused_ && has_secrets && (reply.status == 401 || reply.status == 403)) on_refused_();
-  // If the store answers that a listing does not exist, this does not prove that the folder is
-  // empty.
+  // A reply that a listing does not exist does not prove that the folder is empty.
   if (is_list && verdict.error.code == ErrorCode::kNotFound && verdict.kind == Kind::kError) {
     verdict.error.code = ErrorCode::kPermissionDenied;
   }
@@ -377,8 +377,8 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
       job->next = Clock::now();
       return;
     case Kind::kOtherTime: {
-      // Compares with the assumed clock error with which this request was signed, because another
-      // request may have corrected it since.
+      // Compares with the clock error that was assumed when this request was signed, because
+      // another request may have corrected the clock error since.
       if (reply.date_s > 0) origin.clock_error_s = reply.date_s - std::time(nullptr);
       if (reply.date_s == 0 || std::abs(job->clock_error_s - origin.clock_error_s) < 10) {
         return AnswerError(job, verdict.error);
@@ -441,7 +441,7 @@ void FetchServer::SendAnswers() {
 
 milliseconds FetchServer::Pause() const {
   auto pause = milliseconds(1000);
-  // No event reports that the client has read its answers, so this is polled.
+  // No event reports that the client has read its answers, so sending is retried.
   if (!answers_.empty()) pause = milliseconds(5);
   const auto now = Clock::now();
   for (const Job& job : running_) {
@@ -487,7 +487,7 @@ void FetchServer::Run() {
 
 void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
                     std::unique_ptr<DiskCache> disk, const std::function<void()>& on_refused) {
-  // Initializes again, in case a parent process did it before.
+  // LoadLibrariesOfFetcher() may have initialized libcurl already. The calls nest.
   curl_global_init(CURL_GLOBAL_DEFAULT);
   FetchServer(source, channel, std::move(disk), on_refused).Run();
 }

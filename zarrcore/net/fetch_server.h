@@ -5,7 +5,7 @@
 // client names by number, so a compromised client can read these and nothing else.
 //
 // An attempt that fails for a transient reason (no connection, a stall, a truncated response, 429,
-// 5xx) is repeated after a growing random pause, until `timeout` has passed.
+// 5xx) is retried after a random, growing pause, until `timeout` has passed.
 #pragma once
 
 #include <functional>

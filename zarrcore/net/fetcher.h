@@ -35,15 +35,15 @@ class Fetcher {
 
   /// Reads `range`, clipped to the object, into the beginning of `out`, which has at most
   /// kMaxFetchBytes. `only`: requests this version; kStale if the object has another one. kNotFound
-  /// only if the store says that the object does not exist; kPermissionDenied if it says that this
-  /// reader may not know.
+  /// only if the store says that the object does not exist; kPermissionDenied if the store does not
+  /// let this reader know.
   [[nodiscard]] virtual Result<Fetched> Get(std::string_view key, ByteRange range,
                                             const Version* only,
                                             std::span<std::byte> out) const = 0;
 
-  /// One page of names directly below `folder`, as XML of ListObjectsV2. The page has at most
-  /// `max_keys` names, and follows the page that returned `continuation` ("" for the first page).
-  /// S3 only.
+  /// Returns one page of the names directly below `folder`, as XML of ListObjectsV2. The page has
+  /// at most `max_keys` names, and follows the page that returned `continuation` ("" for the first
+  /// page). S3 only.
   [[nodiscard]] virtual Result<std::string> ListPage(std::string_view folder,
                                                      std::string_view continuation,
                                                      uint32_t max_keys) const = 0;

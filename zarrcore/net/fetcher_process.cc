@@ -24,7 +24,7 @@
 namespace zarrfs {
 namespace {
 
-// The time limit for the end of a process, in milliseconds. The process may be blocked in the
+// How long Kill() waits for the process to exit, in milliseconds. The process may be blocked in the
 // kernel on a hung file system.
 constexpr int kEndMs = 2000;
 
@@ -42,7 +42,7 @@ void IgnoreSignals() {
 }
 
 // Closes the parent's other descriptors, such as the FUSE device, or a pipe whose reader waits for
-// its end.
+// end of file.
 FetchChannel CloseAllBut(const FetchChannel& channel) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
@@ -65,7 +65,7 @@ const char* WhySameUser(const FetcherNeeds& needs, const DiskCache* disk) {
 // The rules of the sandbox. The process may write only to the folder of the disk cache.
 SandboxRules RulesFor(const FetcherNeeds& needs, const DiskCache* disk) {
   SandboxRules rules{.readable = needs.readable, .writable = {"/dev/null"}, .network = true};
-  // Uses the descriptor, because the folder's name may lead to another folder by now.
+  // Names the folder by its descriptor, because its path may lead to another folder by now.
   if (disk != nullptr) rules.changeable.push_back(fmt::format("/proc/self/fd/{}", disk->folder()));
   return rules;
 }
@@ -79,7 +79,8 @@ bool IsSecret(std::string_view name) {
 void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t parent,
                 const FetcherProcess::Confine& confine) {
   RemoteSource source = of;
-  // The sandbox denies these files. Their paths may name descriptors, which are closed next.
+  // Must run before the sandbox, which denies access to these files, and before CloseAllBut(),
+  // because their paths may name descriptors.
   ForEachOrigin(source, ReadSecrets);
   const FetchChannel own = CloseAllBut(channel);
   std::unique_ptr<DiskCache> disk;
@@ -90,7 +91,7 @@ void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t paren
   }
   FetcherNeeds needs = NeedsOfFetcher(source);
   const std::string user = confine ? confine(WhySameUser(needs, disk.get())) : "";
-  // Must follow a change of user, which resets this setting.
+  // Must run after a change of user, which resets this setting.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   // Prevents other processes of this user from reading this process's memory, which holds keys.
@@ -107,7 +108,7 @@ void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t paren
     on_refused = [watch] { watch.LookNow(); };
   }
   RunFetchServer(source, own, std::move(disk), on_refused);
-  // Ends at once, because threads may wait for credentials.
+  // Exits without waiting for threads, which may be waiting for credentials.
   _exit(0);
 }
 
@@ -138,8 +139,7 @@ Result<FetcherProcess> FetcherProcess::Start(const RemoteSource& source,
   if (process.pid_ == 0) {
     IgnoreSignals();
     setpgid(0, 0);
-    // The setting persists through exec(2). It is made before, because the new program may hang
-    // before it can make it.
+    // The setting survives exec(2). The new program may hang before it can make the setting itself.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     if (execute) execute();

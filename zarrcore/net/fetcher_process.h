@@ -61,8 +61,8 @@ class FetcherProcess {
 [[noreturn]] void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t parent,
                              const FetcherProcess::Confine& confine);
 
-/// Overwrites the keys and proxies in the environment of a process that must not know them, and of
-/// its later children. Call after Start().
+/// Overwrites the keys and the addresses of proxies in the environment, for a process that must not
+/// know them. Its later children do not inherit them. Call after Start().
 void ForgetSecrets();
 
 }  // namespace zarrfs

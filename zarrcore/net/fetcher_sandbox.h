@@ -18,8 +18,8 @@ struct FetcherNeeds {
   std::vector<std::string> readable;
 };
 
-/// For buckets, reads the profiles in ~/.aws. Sets HOME if it is not set, because a process that
-/// becomes another user could not find the folder again.
+/// For buckets, reads the profiles in ~/.aws. Sets HOME if it is unset, because the folder cannot
+/// be found again after a change of user.
 [[nodiscard]] FetcherNeeds NeedsOfFetcher(const RemoteSource& source);
 
 /// Loads the C library's resolver modules, and initializes libcurl and OpenSSL with their settings.
@@ -37,9 +37,9 @@ class ReplacementWatch {
   /// are identified by `secrets.version`.
   ReplacementWatch(std::vector<std::string> paths, const RemoteSource& source);
 
-  /// Makes the thread check now, for a request that the server has refused. If a secret is new, the
-  /// process ends before this call returns. Waits at most 0.2 s, and not at all without such files.
-  /// Thread-safe.
+  /// Makes the thread check now, after the server has refused a request. If a file of headers= or
+  /// query= has changed, the process ends before this call returns. Waits at most 0.2 s, and not at
+  /// all if no such file may change. Thread-safe.
   void LookNow() const;
 
  private:

@@ -60,7 +60,7 @@ bool IsInOne(const AddressBytes& address, const std::array<Network, n>& networks
   return std::ranges::any_of(networks, [&](const Network& each) { return IsIn(address, each); });
 }
 
-// Extracts the IPv4 address from an IPv6 address that contains one.
+// Returns the IPv4 address inside an IPv6 address; any other address stays as it is.
 AddressBytes WithoutTranslation(AddressBytes address) {
   const bool is_own = IsInOne(address, kLoopback) || IsIn(address, {"::", 128});
   if (is_own || !IsInOne(address, kOfV4)) return address;

@@ -11,19 +11,20 @@
 
 namespace zarrfs {
 
-/// True if `address` is loopback, unspecified, link-local or that of a cloud's metadata service,
-/// also if an IPv6 address contains it as IPv4, and if `address` is not an internet address.
+/// True if `address` is loopback, unspecified, link-local, broadcast, multicast, or a cloud's
+/// metadata service, including an IPv4 address inside an IPv6 address. Also true if `address` is
+/// not an internet address.
 [[nodiscard]] bool IsGuarded(const sockaddr& address, socklen_t length);
 
-/// True if `address` may be connected to for a URL whose host is `host` ("host", "127.0.0.1",
-/// "[::1]"): if it is not guarded, or `host` is the same address, or `host` is "localhost" and
-/// `address` is loopback.
+/// True if a request for a URL with host `host` ("host", "127.0.0.1", "[::1]") may connect to
+/// `address`. This holds if `address` is not guarded, if `host` is the same address, or if `host`
+/// is "localhost" and `address` is loopback.
 [[nodiscard]] bool MayConnect(const sockaddr& address, socklen_t length, std::string_view host);
 
 /// The numeric form of the address, for messages.
 [[nodiscard]] std::string AddressText(const sockaddr& address, socklen_t length);
 
-/// The host of a URL, with brackets and without the port.
+/// The host of a URL, without the port. An IPv6 address keeps its brackets.
 [[nodiscard]] std::string_view HostIn(std::string_view url);
 
 }  // namespace zarrfs

@@ -18,13 +18,13 @@
 namespace zarrfs {
 namespace {
 
-// The maximum size of an error body that is kept. The name of the error fits.
+// How much of an error body is kept, in bytes. The name of the error fits.
 constexpr size_t kMaxErrorText = 16u << 10;
 // The maximum values of headers, in seconds.
 constexpr uint64_t kMaxRetryAfter = 3600;
 constexpr uint64_t kMaxAge = 10ULL * 365 * 86400;
 
-// Parses a number of seconds, up to `most`; 0 if `text` is not a number.
+// Parses a number of seconds, and limits it to `most`; 0 if `text` is not a number.
 int64_t ParseSeconds(std::string_view text, uint64_t most) {
   return static_cast<int64_t>(std::min(NumberFrom<uint64_t>(text).value_or(0), most));
 }
@@ -134,7 +134,7 @@ void HttpTransfer::Prepare(HttpGet get) {
   if (get_.is_guarded) {
     set(CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
     set(CURLOPT_OPENSOCKETDATA, this);
-    // Also called for a GET that reuses an open connection.
+    // This callback also runs for a GET that reuses an open connection.
     set(CURLOPT_PREREQFUNCTION, &OnRequest);
     set(CURLOPT_PREREQDATA, this);
   }
@@ -250,7 +250,7 @@ void HttpTransfer::Decide() {
     reply_.wrong = fmt::format("the ETag is too long: {} bytes", reply_.etag.size());
     return;
   }
-  // Later requests could not send this ETag to require the same version.
+  // Later requests could not require the same version, because they could not send this ETag.
   if (!IsHeaderText(reply_.etag)) {
     reply_.wrong = "an ETag with control characters";
     return;

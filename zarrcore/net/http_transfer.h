@@ -22,18 +22,18 @@ namespace zarrfs {
 struct HttpGet {
   std::string url;
   std::vector<std::string> headers = {};  // such as "Name: value"
-  /// The requested part of an object; nullopt for the whole response, regardless of its size, as
-  /// for a listing. With length 0, no range is requested and no byte is used, which reveals the
+  /// The requested part of an object; nullopt for the whole response, up to the size of `into`,
+  /// such as a listing. With length 0, no range is requested and no byte is used. This gives the
   /// version of an object that is empty or ends before a range.
   std::optional<ByteRange> range = {};
-  std::span<std::byte> into;  // as long as the range, or the limit of a whole response
+  std::span<std::byte> into;  // as long as the range, or the maximum size of a whole response
   bool is_s3 = false;         // decides which certificates are trusted
   bool uses_netrc = false;    // use the user names and passwords of ~/.netrc
-  /// The address of the cache that gets this request, as an HTTP proxy gets it; "": the server of
-  /// `url`, or the proxy that the environment names.
+  /// The address of a cache, which gets this request in the form for HTTP proxies. "" to send the
+  /// request to the server of `url`, or to the proxy that the environment names.
   std::string proxy = {};
-  bool is_guarded = false;  // connect only to addresses that MayConnect() allows for a host
-  /// That host, if it is not the one of `url`.
+  bool is_guarded = false;  // connect only to addresses that MayConnect() allows
+  /// The host for MayConnect(); "" for the host of `url`.
   std::string guard_host = {};
   int64_t limit_ms = 60'000;  // the time limit until the last byte
 };
@@ -47,16 +47,16 @@ struct HttpReply {
   std::string etag;
   std::string location;
   std::string bucket_region;
-  std::string cache_status;       // X-Cache-Status: what a cache knew of the request; "" if unknown
+  std::string cache_status;       // X-Cache-Status, such as "HIT"; "" without this header
   bool is_encoded = false;        // the response has a Content-Encoding
   int64_t modified_ns = 0;        // Last-Modified; 0 if unknown
-  int64_t date_s = 0;             // the time of the server's clock; 0 if unknown
-  int64_t age_s = 0;              // Age: how long a cache has had the response
+  int64_t date_s = 0;             // Date: the server's clock, in Unix time; 0 if unknown
+  int64_t age_s = 0;              // Age: how long a cache has kept the response
   int64_t retry_after_s = 0;      // 0 if the header is absent
   std::optional<uint64_t> size;   // the size of the object, if known
   uint64_t offset = 0;            // the offset in the object of the first used byte
   uint64_t length = 0;            // the number of bytes in `into`
-  uint64_t received = 0;          // the number of received bytes of the body
+  uint64_t received = 0;          // the number of body bytes received
   bool is_whole = false;          // the response is complete
   bool asked_range = false;       // the request was for a range
   bool of_suffix = false;         // the request was for a suffix range
@@ -67,7 +67,7 @@ struct HttpReply {
 };
 
 /// Performs one GET at a time. Used only by the thread of the multi handle, which owns the
-/// connections. Reusable; handle() differs each time.
+/// connections. Reusable, with a new handle() each time.
 class HttpTransfer {
  public:
   /// Maximum number of bytes that are skipped if a server ignores Range or sends an error body.
@@ -102,7 +102,7 @@ class HttpTransfer {
   static curl_socket_t OnSocket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int OnRequest(void* self, char* address, char* own_address, int port, int own_port);
   void UseProxy();
-  // False if this GET must not be sent to the address, which is then recorded.
+  // False if this GET must not be sent to the address. The address is then recorded in refused_.
   bool MaySendTo(const sockaddr& address, socklen_t length);
   static size_t OnHeader(char* text, size_t size, size_t count, void* self);
   static size_t OnBody(char* bytes, size_t size, size_t count, void* self);
@@ -111,7 +111,7 @@ class HttpTransfer {
   // Decides which bytes of the body are used. Called once all headers have arrived.
   void Decide();
   void DecideRange();
-  // Why the headers do not determine which bytes follow; null if they do.
+  // Returns why the headers do not determine which bytes follow; null if they do.
   [[nodiscard]] const char* Contradiction() const;
   size_t TakeBody(std::string_view bytes);
 
@@ -146,8 +146,9 @@ inline constexpr long kStallSeconds = 15;
 /// How long connecting may take, in seconds.
 inline constexpr long kConnectSeconds = 10;
 
-/// The file of certificates: the file that the environment names (SSL_CERT_FILE, CURL_CA_BUNDLE,
-/// AWS_CA_BUNDLE; for S3 the last one first), or the system's file; "" for libcurl's default.
+/// Returns the path of the CA certificates: the file named by SSL_CERT_FILE, CURL_CA_BUNDLE or
+/// AWS_CA_BUNDLE, in this order, or else the system's file. For S3, AWS_CA_BUNDLE comes first. ""
+/// for libcurl's default.
 [[nodiscard]] std::string CertificatesFile(bool is_s3);
 
 }  // namespace zarrfs

@@ -19,7 +19,7 @@ constexpr size_t kMaxEtag = 128;
 // Maximum memory of the parsed tree per byte of XML; "<a/>" takes the most.
 constexpr uint64_t kTreePerByte = 32;
 
-// The time, cut to seconds, as in the Last-Modified header of a response for the object.
+// Parses a time. Truncates it to seconds, as the Last-Modified header of the object is.
 std::optional<int64_t> ParseTime(const char* text) {
   std::tm time = {};
   const char* const rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &time);

@@ -14,8 +14,8 @@ namespace zarrfs {
 
 struct ListingPage {
   std::vector<ListEntry> entries;  // the names directly below the folder
-  // The version of each entry, as a request for the object would state it; nullopt for folders, and
-  // for objects without a strong ETag.
+  // The version of each entry, as a request for the object would return it; nullopt for folders,
+  // and for objects without a strong ETag.
   std::vector<std::optional<Version>> versions;
   bool has_any = false;  // also true for names that are not valid keys, such as the folder's own
   std::string continuation;  // the token of the next page; "" if this is the last one

@@ -1,7 +1,7 @@
-// Redirections of web servers, which the option redirects=follow follows.
+// Redirections by web servers. They are followed with the option redirects=follow.
 //
-// The server that redirects is trusted to say where an object is, and nothing else: another host
-// gets no credentials, a redirection away from TLS is not followed, and guarded addresses
+// A server that redirects is only trusted to say where an object is. Another host gets no
+// credentials, a redirection from TLS to plain HTTP is not followed, and guarded addresses
 // (guarded_address.h) are not connected to, unless the store itself has one.
 #pragma once
 
@@ -18,13 +18,14 @@ namespace zarrfs {
 /// The maximum number of redirections in a row.
 inline constexpr int kMaxRedirections = 5;
 
-/// True if `reply`, which `verdict` judges, redirects the job from `url` to another address that
-/// must be requested next: FetchJob::redirected.
+/// If `reply` redirects the job from `url` to an address that may be requested, makes this address
+/// the job's next attempt (FetchJob::redirected) and returns true. `verdict`: that of Judge() on
+/// `reply`.
 [[nodiscard]] bool Follows(const HttpReply& reply, const Verdict& verdict, std::string_view url,
                            FetchJob& job);
 
-/// Where the response to a request for `url` redirects. nullopt if it does not redirect, or to an
-/// address that must not be requested.
+/// Returns the address that `reply`, the response to a request for `url`, redirects to. nullopt if
+/// `reply` does not redirect, or redirects to an address that must not be requested.
 [[nodiscard]] std::optional<std::string> RedirectionOf(const HttpReply& reply,
                                                        std::string_view url);
 

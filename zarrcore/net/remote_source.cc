@@ -44,7 +44,8 @@ bool SetSize(std::string_view value, uint64_t& bytes) {
   return size >= kMinDiskCache;
 }
 
-// True if the bucket's name can be the first label of a host name with a certificate for "*.HOST".
+// True if the bucket's name can be the first label of a host name that a certificate for "*.HOST"
+// covers.
 bool IsHostLabel(std::string_view bucket) {
   return bucket.size() >= 3 && bucket.size() <= 63 && bucket.front() != '-' &&
          std::ranges::all_of(bucket, [](char c) {
@@ -276,7 +277,7 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
 
 namespace {
 
-// Whether the options of a prefix say who asks. Without that, no request is signed.
+// True if the options of a prefix ask for signed requests.
 bool SayWhoAsks(const VirtualPrefix& prefix, const RemoteOptions& options) {
   const auto words = SplitOptions(prefix.options);
   return !options.profile.empty() || options.requester_pays ||
@@ -297,7 +298,7 @@ Result<RemoteSource> ParsePrefix(const VirtualPrefix& prefix, const RemoteOption
   auto remote = ParseRemoteSource(address, options);
   if (!remote) return remote;
   remote->name = WithoutSlashes(prefix.Text());
-  // Only a prefix with a profile may read ~/.aws for its region and endpoint.
+  // ~/.aws is not read for the region and endpoint of an unsigned prefix without a profile.
   if (options.anonymous && options.profile.empty()) {
     remote->is_region_known = remote->is_endpoint_known = true;
   }

@@ -75,10 +75,11 @@ struct RemoteSource {
   std::string url;       // the percent-encoded address of the folder of all keys, or of one object
   std::string list_url;  // the address of the bucket; only for S3
   std::string prefix;    // the prefix of keys in the bucket; "" or ends in a slash; only for S3
-  std::string region;    // (S3)
-  // True if it comes from an option or the environment; otherwise it is a guess.
+  std::string region;    // only for S3
+  // True if `region` comes from an option or the environment. Otherwise it is a default.
   bool is_region_known = false;
-  bool is_endpoint_known = false;  // likewise; otherwise it is Amazon's; only for S3
+  bool is_endpoint_known =
+      false;  // likewise for the endpoint, which is Amazon's by default; only for S3
   RemoteOptions options;
   SecretTexts secrets;
   std::string problem;  // why no request may be sent; "" if requests may be sent
@@ -101,11 +102,11 @@ struct RemoteSource {
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options);
 
-/// The source of a fetcher: the objects of the store `source`, unless that is a local path, and
-/// those below each of `prefixes` that is not local. Of `options`, only `timeout` applies to
-/// prefixes, which have options of their own. A bucket is read unsigned unless these say who asks.
-/// The environment determines the region and endpoint of a bucket whose options do not. Fails like
-/// ParseRemoteSource().
+/// Parses the source of a fetch process: the store `source`, unless that is a local path, and each
+/// of `prefixes` that is not local. Prefixes have their own options; of `options`, only `timeout`
+/// applies to them. Requests below a prefix in a bucket are unsigned unless the prefix has a
+/// profile, requester_pays or anonymous=no. If its options do not name the region and endpoint of
+/// the bucket, the environment does. Fails like ParseRemoteSource() above.
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options,
                                                      std::span<const VirtualPrefix> prefixes);
@@ -138,8 +139,8 @@ bool SetSecretsOfAll(std::vector<SecretTexts> secrets, RemoteSource& source);
 /// signed header "Host" has this form.
 [[nodiscard]] std::string WithoutDefaultPort(std::string_view url);
 
-/// Encodes `text` for the path of an address: every character except letters, digits, "-._~" and,
-/// if `with_slashes`, "/" becomes %XX.
+/// Encodes `text` for an address. Every byte becomes %XX, except ASCII letters, digits and "-._~".
+/// "/" is encoded only if `with_slashes`.
 [[nodiscard]] std::string PercentEncode(std::string_view text, bool with_slashes = false);
 
 /// Decodes %XX; invalid sequences stay as they are. "+" becomes a space, as in a query, or stays,

@@ -52,7 +52,7 @@ struct Remote {
     if (!file.empty() && key != file) return Fail(ErrorCode::kNotFound, "{}: no such object", key);
     auto fetched = fetcher->Get(file.empty() ? key : "", range, only, out);
     if (!fetched && only == nullptr && fetched.error().code == ErrorCode::kStale) {
-      // No version was requested, so this is not kStale.
+      // No version was requested, so the error must not be kStale.
       return Fail(ErrorCode::kIo, "{}", fetched.error().message);
     }
     if (!fetched) return fetched;
@@ -196,8 +196,8 @@ class RemoteStore final : public Store {
   std::string name() const override { return remote_->options.name; }
 
  private:
-  // Reads a range, like Read(). `asks_first`: first requests the version, and then the range, but
-  // not as a suffix.
+  // Reads a range, like Read(). `asks_first`: requests the version first, and then the range by its
+  // offset, even if it is a suffix.
   [[nodiscard]] Result<ReadAnswer> ReadRange(std::string_view key, ByteRange range,
                                              std::span<std::byte> out, bool asks_first) const;
   // The attributes of a folder. A folder exists if it contains something.
@@ -245,7 +245,8 @@ Result<ReadAnswer> RemoteStore::Read(std::string_view key, ByteRange range,
   if (auto checked = CheckKey(key); !checked) return Fail(checked);
   if (key.empty()) return Fail(ErrorCode::kNotFound, "{}: no object", name());
   range.length = std::min<uint64_t>(range.length, out.size());
-  // For an empty range, or a suffix that is longer than one request, requests the version first.
+  // The version is requested first for an empty range, and for a suffix that the server does not
+  // support or that is longer than one request.
   const bool asks_first =
       range.length == 0 ||
       (range.from_end && (range.length > kMaxFetchBytes || !remote_->knows_suffixes));

@@ -24,7 +24,7 @@ namespace zarrfs {
 struct RemoteStoreOptions {
   std::string name = {};       // see RemoteSource::name
   bool is_listed = false;      // true for a bucket
-  std::string some_key = {};   // a key that should exist if the root need not be a node
+  std::string some_key = {};   // a key for checking the address if the root need not be a node
   bool never_changes = false;  // objects need neither an ETag nor Last-Modified
   uint32_t uid = 0;            // the owner of everything
   uint32_t gid = 0;
@@ -36,7 +36,8 @@ struct RemoteStoreOptions {
                                                              const RemoteStoreOptions& options);
 
 /// The two steps of OpenRemoteStore(). The first sends no request. `at_once` is called while the
-/// second step waits for its first answer; if it returns true, that answer is ignored.
+/// second step waits for its first answer. If `at_once` returns true, that answer is ignored, and
+/// no further request is sent.
 [[nodiscard]] std::shared_ptr<Store> MakeRemoteStore(std::shared_ptr<const Fetcher> fetcher,
                                                      RemoteStoreOptions options);
 [[nodiscard]] Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& options,

@@ -10,7 +10,7 @@ constexpr size_t kTolerated = 8;
 // The maximum divisor of the limit in one step. Even a server that refuses everything for a moment
 // can handle some requests.
 constexpr size_t kMaxCut = 4;
-// After this many rounds without a refusal, the limit grows by one in kTolerated.
+// After this many rounds without a refusal, the limit grows by 1/kTolerated.
 constexpr size_t kGoodRounds = 4;
 
 }  // namespace

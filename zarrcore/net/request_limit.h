@@ -22,7 +22,8 @@ class RequestLimit {
  private:
   const size_t most_;
   size_t limit_;
-  // Counts of requests that were sent after the last change of the limit, since its last review.
+  // The requests since the limit was last reviewed. Requests sent before its last change are not
+  // counted.
   size_t answered_ = 0;
   size_t refused_ = 0;
   // Consecutive rounds without a refusal; a round has as many requests as the limit.

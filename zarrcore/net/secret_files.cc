@@ -94,7 +94,8 @@ bool OnlyTheyCanChange(std::filesystem::path path, uint32_t owner) {
     if (lstat(path.c_str(), &info) != 0) return false;
     const bool is_theirs = info.st_uid == 0 || info.st_uid == owner;
     const bool others_may_write = !S_ISLNK(info.st_mode) && (info.st_mode & 022) != 0;
-    // In a folder with the sticky bit, such as /tmp, other users cannot replace their files.
+    // In a folder with the sticky bit, such as /tmp, other users cannot replace files of root or
+    // `owner`.
     const bool is_sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
     if (!is_theirs || (others_may_write && !is_sticky)) return false;
     if (!path.has_relative_path()) return true;

@@ -34,7 +34,8 @@ struct SecretTexts {
   bool operator==(const SecretTexts&) const = default;
 };
 
-/// Reads both files for the first time, at most 64 KiB of each. A file that cannot be read is "".
+/// Reads both files for the first time, at most 64 KiB of each. The text of a file that cannot be
+/// read is "".
 [[nodiscard]] SecretTexts ReadSecretFiles(const RemoteOptions& options);
 
 /// Reads the files that have changed into `secrets`. Returns "" on success. If a file has changed

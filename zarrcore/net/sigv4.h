@@ -36,11 +36,11 @@ struct SigningScope {
 /// The query as it must be sent for the signature to match: encoded, and sorted by name.
 [[nodiscard]] std::string CanonicalQuery(const std::map<std::string, std::string>& query);
 
-/// The headers to send, as "Name: value", excluding those of `request`.
+/// Returns the headers to send in addition to those of `request`, as "Name: value".
 [[nodiscard]] std::vector<std::string> Sign(const SignedRequest& request, const AwsKey& key,
                                             const SigningScope& scope);
 
-/// Only the signature, computed over exactly "host" and the headers of `request`.
+/// Returns only the signature. It covers "host" and the headers of `request`, and no other header.
 [[nodiscard]] std::string SignatureOf(const SignedRequest& request, std::string_view secret,
                                       const SigningScope& scope, std::string_view body_digest);
 

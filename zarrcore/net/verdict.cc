@@ -14,7 +14,7 @@ namespace {
 using Kind = Verdict::Kind;
 
 // Last-Modified has a resolution of seconds, and web servers derive ETags from it. An object that
-// was modified when it was sent may change again within the same second.
+// is sent right after a modification may change again within the same second.
 constexpr int64_t kModifiedGranularityNs = 2'000'000'000;
 
 template <typename... Args>
@@ -139,7 +139,7 @@ bool AddsSlash(std::string_view location, std::string_view url) {
          PercentDecode(with_slash, /*plus_is_blank=*/false);
 }
 
-// The option that sets the region of a bucket, without its value.
+// The option for the region of a bucket, up to its value, for messages.
 std::string_view RegionOption(const RemoteSource& source) {
   return source.is_virtual ? "virtual_file=, with region=" : "region=";
 }

@@ -33,7 +33,7 @@ std::span<const std::string_view> OptionsOf(VirtualScheme scheme) {
   return kOfServers;
 }
 
-// Splits a line into words; see the header.
+// Splits a line into words, as virtual_file.h describes.
 std::vector<std::string> WordsOf(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
   std::vector<std::string> words(1);
@@ -122,7 +122,8 @@ Result<std::string> ReadAll(const Descriptor& file) {
   return text;
 }
 
-// Whether requests below one of the prefixes have credentials. False for a malformed file.
+// True if requests below any of the prefixes in `text` have credentials. False for a malformed
+// file.
 bool NamesCredentials(std::string_view text) {
   std::vector<VirtualPrefix> prefixes;
   if (!AddVirtualFile(text, "", prefixes)) return false;
@@ -130,7 +131,7 @@ bool NamesCredentials(std::string_view text) {
   return source && std::ranges::any_of(source->prefixes, &RemoteSource::has_credentials);
 }
 
-// Why the file may not name credentials; "" if it may.
+// Returns why the file may not name credentials; "" if it may.
 std::string WhyNotTrusted(const std::string& path, const struct stat& info) {
   if (info.st_uid != 0 && info.st_uid != geteuid()) {
     return fmt::format("expected a file of root or of user {}, found one of user {}", geteuid(),

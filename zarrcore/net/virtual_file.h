@@ -1,4 +1,4 @@
-// The file of virtual_file=: prefixes as of virtual=, each with options of its own.
+// The file of virtual_file=: prefixes as in virtual=, each with its own options.
 //
 //   # A line that begins with # is a comment.
 //   s3://bucket/run7/ region=eu-central-1 profile=ocean
@@ -6,12 +6,13 @@
 //   https://host/nc/ headers=/home/me/token
 //   file:///data/nc/
 //
-// Blanks separate words. A backslash before a blank or a backslash makes that part of a word. The
-// options are those of a store at such an address (remote_source.h), except those that concern the
-// whole mount, or listings and absent objects, which references do not have.
+// Blanks separate words. A backslash before a space or a backslash makes that character part of a
+// word. A line may have the options of a store at such an address (remote_source.h), except options
+// for the whole mount, for listings and for absent objects. References need no listings.
 //
-// The file contains no secrets, but it says where the secrets that it names are sent. So a file
-// that names any must belong to root or to this user, and nobody else may change it.
+// The file contains no secrets, but it may name files and profiles with secrets, and it says where
+// these secrets are sent. Such a file must belong to root or to this user, and no other user may be
+// able to change it.
 #pragma once
 
 #include <string>
