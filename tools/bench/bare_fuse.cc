@@ -1,11 +1,12 @@
-// The bare limit: what libfuse itself can do for files that are byte ranges of other files.
+// A baseline: serves files that are byte ranges of other files, with as little work as libfuse
+// allows.
 //
 //   bare_fuse TABLE MNT -f [--ttl=SECONDS | --immutable]
 //
-// TABLE has a line "name path offset length" a file; all files lie in one flat folder. Everything
-// that a real server has to find out is known before the mount: a node id is a line number,
-// attributes never expire, opening is answered ENOSYS once, and a read is one pread and one reply.
-// Whatever a file system of chunks is slower than this is its own doing.
+// TABLE has one line per file, "name path offset length". All files are in one flat folder.
+// Everything that a real server must look up is known before the mount: node ids follow from line
+// numbers, attributes never expire, the first open gets ENOSYS, and a read is one pread and one
+// reply. Any time that a file system of chunks takes beyond this is its own overhead.
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <sys/stat.h>
@@ -43,17 +44,17 @@ struct Table {
   std::unordered_map<std::string_view, size_t> by_name;
 };
 
-/// What the command line asks for; the layout is fuse_opt's.
+/// The options of the command line, filled in by fuse_opt_parse().
 struct Options {
   char* table = nullptr;
-  double ttl = 1;  // seconds a name, or its absence, may be remembered
+  double ttl = 1;  // the timeout of names and negative entries, in seconds
   int immutable = 0;
 };
 
 Table table;
 double name_timeout = 1;
 
-/// False, with a line on stderr, when TABLE or a file it names cannot be read.
+/// Prints an error and returns false if TABLE, or a file that it names, cannot be read.
 bool LoadTable(const char* table_path) {
   std::ifstream lines(table_path);
   if (!lines.is_open()) {
@@ -82,7 +83,7 @@ bool LoadTable(const char* table_path) {
   return true;
 }
 
-/// Null for the root and for what is no node at all.
+/// The file with this node id; null for the root and for unknown ids.
 const Range* FileOf(fuse_ino_t ino) {
   return ino >= kFirstFile && ino - kFirstFile < table.files.size() ? &table.files[ino - kFirstFile]
                                                                     : nullptr;
@@ -108,7 +109,7 @@ void Lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
   entry.entry_timeout = name_timeout;
   entry.attr_timeout = kForever;
   const auto found = parent == FUSE_ROOT_ID ? table.by_name.find(name) : table.by_name.end();
-  if (found != table.by_name.end()) {  // else node id 0, the answer "no such name" that is cached
+  if (found != table.by_name.end()) {  // otherwise, node id 0 is a negative entry
     entry.ino = kFirstFile + found->second;
     entry.attr = AttributesOf(entry.ino);
   }
@@ -120,7 +121,7 @@ void GetAttributes(fuse_req_t req, fuse_ino_t ino, fuse_file_info* /*file*/) {
   fuse_reply_attr(req, &attributes, kForever);
 }
 
-/// After the first ENOSYS the kernel opens files and folders without asking.
+/// After the first ENOSYS, the kernel opens files and folders without a request.
 void Open(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* /*file*/) {
   fuse_reply_err(req, ENOSYS);
 }
@@ -159,7 +160,7 @@ void ReadDirectory(fuse_req_t req, fuse_ino_t /*ino*/, size_t size, off_t cookie
   fuse_reply_buf(req, page.data(), used);
 }
 
-/// Takes the first plain argument as TABLE and leaves the rest to libfuse.
+/// Takes the first argument that is not an option as TABLE, and leaves the others to libfuse.
 int TakeTable(void* options, const char* arg, int key, fuse_args* /*args*/) {
   auto* own = static_cast<Options*>(options);
   if (key != FUSE_OPT_KEY_NONOPT || own->table != nullptr) return 1;

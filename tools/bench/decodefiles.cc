@@ -1,10 +1,9 @@
-// What the library alone does: decompresses a list of zstd files, which it has read before, and
-// says how fast that went.
+// Measures the zstd library alone: reads a list of zstd files into memory, then decompresses them.
 //
 //   decodefiles LIST [--threads N]
 //
-// LIST has a path a line. Each thread keeps one buffer and one context, as a good reader does.
-// Prints one JSON object.
+// LIST has one path per line. Each thread reuses one buffer and one context, like an efficient
+// reader. Prints one JSON object.
 #include <getopt.h>
 #include <zstd.h>
 
@@ -51,7 +50,7 @@ int main(int argc, char* argv[]) {
       std::vector<char> decoded;
       for (size_t i; !failed && (i = next++) < files.size();) {
         const auto size = ZSTD_getFrameContentSize(files[i].data(), files[i].size());
-        if (size > (1u << 30)) {  // unknown and error are large numbers
+        if (size > (1u << 30)) {  // also true if the size is unknown
           failed = true;
           break;
         }

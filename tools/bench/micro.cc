@@ -1,5 +1,5 @@
-// What the inner parts of a request cost, one by one and without the kernel (Google Benchmark; its
-// options apply).
+// Benchmarks of the parts of a request, each alone and without the kernel. Takes the options of
+// Google Benchmark.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -23,9 +23,9 @@
 namespace zarrfs {
 namespace {
 
-constexpr uint64_t kChunks = 32'768;  // in a shard
+constexpr uint64_t kChunks = 32'768;  // per shard
 
-// Of what cannot be measured without.
+// The value of `result`. Exits with a message if it is an error.
 template <typename T>
 T Need(Result<T> result) {
   if (result) return *std::move(result);
@@ -33,7 +33,7 @@ T Need(Result<T> result) {
   std::exit(1);
 }
 
-// `count` chunks of one byte, one after the other.
+// The encoded index of `count` consecutive chunks of one byte each.
 Bytes EncodedIndex(uint64_t count, const ShardIndexSpec& spec) {
   std::vector<uint64_t> numbers;
   for (uint64_t i = 0; i < count; ++i) numbers.insert(numbers.end(), {i, 1});
@@ -46,7 +46,7 @@ ShardIndexSpec IndexSpec(uint64_t count) {
   return Need(ShardIndexSpec::Make(std::vector{count}, codecs, /*at_end=*/true));
 }
 
-// An array "data" of one shard, in a folder of its own.
+// A local store with an array "data" of one shard, in a temporary folder.
 class Store {
  public:
   Store() {
@@ -145,7 +145,7 @@ void ResolveId(benchmark::State& state) {
 }
 BENCHMARK(ResolveId);
 
-// A chunk of 32x32x32 16-bit numbers with the noise of an instrument.
+// Decodes a chunk of 32x32x32 16-bit numbers with noise like that of an instrument.
 void Transcode(benchmark::State& state, const std::vector<CodecSpec>& codecs) {
   const ChunkSpec chunk{Need(ParseDataType(Json("uint16"), "micro")), {32, 32, 32}};
   const Pipeline pipeline = Need(Pipeline::Make(codecs, chunk));
@@ -162,7 +162,7 @@ BENCHMARK_CAPTURE(Transcode, gzip, {kBytes, {.name = "gzip", .configuration = {{
 BENCHMARK_CAPTURE(Transcode, transpose,
                   {{.name = "transpose", .configuration = {{"order", {2u, 0u, 1u}}}}, kBytes});
 
-// A kerchunk set of 10^6 references: to one file, or with a file for each ten.
+// A file with a kerchunk set of 10^6 references: all to one file, or ten to each file.
 class ReferenceSetFile {
  public:
   explicit ReferenceSetFile(bool is_one_file) {

@@ -1,11 +1,12 @@
-// Reads a list of files the way a chunk reader does (open, read to the end, close) and says how
-// fast that went.
+// Measures how fast a list of files is read. Each file is opened, read to its end and closed, as a
+// chunk reader does.
 //
 //   readfiles LIST [--threads N] [--shuffle SEED] [--checksum]
 //
-// LIST has a path a line. Prints one JSON object; median_ms and slowest_ms are of single files. The
-// checksum depends on the bytes and on their place in LIST, not on the order of reading nor on the
-// folder, so that the same files below two mounts can be compared; computing it costs time.
+// LIST has one path per line. Prints one JSON object; median_ms and slowest_ms are times of single
+// files. The checksum depends on the bytes of each file and the file's position in LIST, but not on
+// the order of reading or the folder. So the same files below two mounts can be compared. Computing
+// the checksum takes time.
 #include <fcntl.h>
 #include <getopt.h>
 #include <unistd.h>
@@ -30,13 +31,14 @@ namespace {
 
 constexpr size_t kBufferSize = 1 << 20;
 
-/// One step of a 64-bit FNV-1a over words instead of bytes, the last one padded with zeros.
+/// Continues a hash like 64-bit FNV-1a, but over words instead of bytes. Pads the last word with
+/// zeros.
 uint64_t Mix(uint64_t hash, const char* bytes, size_t size) {
   for (size_t i = 0; i < size; i += sizeof(uint64_t)) {
     uint64_t word = 0;
     std::memcpy(&word, bytes + i, std::min(sizeof(word), size - i));
     hash = (hash ^ word) * 0x100000001b3;
-    hash ^= hash >> 32;  // or the high bits of a word would only reach the high bits of the hash
+    hash ^= hash >> 32;  // so the high bits of a word also affect the low bits of the hash
   }
   return hash;
 }
@@ -46,7 +48,7 @@ struct Tally {
   uint64_t checksum = 0;
 };
 
-/// Reads one file to its end; false, with errno set, when that fails.
+/// Reads one file to its end. False, with errno set, on failure. `place`: its position in LIST.
 bool ReadOne(const std::string& path, uint64_t place, bool with_checksum, std::vector<char>& buffer,
              Tally& tally) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -55,8 +57,7 @@ bool ReadOne(const std::string& path, uint64_t place, bool with_checksum, std::v
   uint64_t length = 0;
   ssize_t got = 0;
   size_t filled = 0;
-  do {  // the buffer is filled before it is hashed, so that words do not depend on how reads were
-        // cut
+  do {  // fills the buffer before hashing it, so words do not depend on the lengths of reads
     got = read(fd, buffer.data() + filled, kBufferSize - filled);
     filled += static_cast<size_t>(std::max<ssize_t>(got, 0));
     if (got <= 0 || filled == kBufferSize) {

@@ -1,12 +1,12 @@
-// A link to a server that is far away: passes TCP connections on, with a delay each way and a
-// bandwidth that all connections share.
+// Simulates a link to a distant server: forwards TCP connections, with a delay in each direction
+// and a bandwidth that all connections share.
 //
 //   slow_link LISTEN_PORT SERVER_PORT DELAY_MS MBIT_PER_S
 //
-// Both ports are of 127.0.0.1. DELAY_MS is one way; a new connection takes both ways once, as the
-// handshake of TCP does. Each line on its standard input makes it print "REQUESTS UP DOWN": the
-// HTTP requests (of HTTP/1.1 without TLS) and the bytes each way since it began. It ends with its
-// standard input.
+// Both ports are on 127.0.0.1. DELAY_MS is the delay in one direction. A new connection is delayed
+// by one round trip, like the handshake of TCP. For each line on its standard input, the program
+// prints "REQUESTS UP DOWN": the number of HTTP requests (HTTP/1.1 without TLS), and the bytes in
+// each direction, since it started. It exits at the end of its standard input.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -33,9 +33,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 
-// What is read at once: the connections take turns.
+// Maximum bytes per read, so connections take turns.
 constexpr size_t kPiece = 16 << 10;
-// So long a queue stands before the link: what comes then has to wait in the server.
+// Maximum length of the queue before the link. Further bytes wait in the sender's socket.
 constexpr auto kQueue = std::chrono::milliseconds(10);
 
 sockaddr_in Local(int port) {
@@ -55,7 +55,7 @@ struct Piece {
 struct Lane {
   double bytes_per_s;
   Clock::duration delay;
-  Time free{};  // when all that came is on its way
+  Time free{};  // when all bytes received so far have been put on the link
   uint64_t bytes = 0;
 
   [[nodiscard]] bool IsOpen(Time now) const { return free < now + kQueue; }
@@ -72,9 +72,9 @@ struct Stream {
   int from;
   int to;
   Lane& lane;
-  Time begin;  // nothing passes before
+  Time begin;  // nothing is forwarded before this time
   std::deque<Piece> pieces{};
-  size_t sent = 0;  // of the first piece
+  size_t sent = 0;  // bytes of the first piece that were sent
   bool is_over = false;
   bool is_shut = false;
 };
@@ -98,7 +98,7 @@ class Link {
   void Accept(Time now);
   void Take(Stream& stream, Time now);
   static void Give(Stream& stream, Time now);
-  // Until the first piece is due or the link has room.
+  // The time until the first piece is due or the link has room.
   [[nodiscard]] Clock::duration Pause(Time now) const;
 
   const int listener_;
