@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint64_t kMagic = 0x5a46;
 constexpr uint64_t kWord = sizeof(uint64_t);
-constexpr uint64_t kOtherVersions = 200;  // searched on both sides for wrong bytes
+constexpr uint64_t kOtherVersions =
+    200;  // how many earlier and later versions are searched for wrong bytes
 
 // The finisher of splitmix64.
 constexpr uint64_t Mix(uint64_t x) {
@@ -25,7 +26,7 @@ uint64_t NameOf(const ChunkAt& at) {
 
 uint64_t SeedOf(const ChunkAt& at, uint64_t version) { return Mix(NameOf(at) ^ Mix(version)); }
 
-// The bytes from `offset`; any offset, any length.
+// Fills `out` with the bytes of the chunk from `offset` on.
 void Fill(const ChunkAt& at, uint64_t version, uint64_t offset, std::span<char> out) {
   const uint64_t seed = SeedOf(at, version);
   const std::array<uint64_t, 3> header = {NameOf(at), version, SizeOf(at, version)};

@@ -1,5 +1,5 @@
-// The bytes of chunks that say themselves what they are: which chunk, of which version of its
-// shard, how long. Every byte follows from these, so that any part of a chunk can be checked.
+// Contents of chunks that identify themselves: a header states the chunk, the version of its shard
+// and the length. Every byte follows from these, so any part of a chunk can be checked.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,26 @@ struct ChunkAt {
   uint32_t column = 0;
 };
 
-/// What every chunk begins with, and the size of the smallest.
+/// The size of the header at the start of each chunk, and the minimum size of a chunk.
 inline constexpr uint64_t kHeaderBytes = 24;
 
-/// The bytes that a version of a chunk has, some of them several MiB; 0: the version lacks it. The
-/// chunk in the upper left corner of a shard is never lacking.
+/// The size of a version of a chunk in bytes, up to several MiB; 0 if the version lacks the chunk.
+/// The chunk in the upper left corner of a shard is never missing.
 [[nodiscard]] uint64_t SizeOf(const ChunkAt& at, uint64_t version);
 
 [[nodiscard]] std::string ContentOf(const ChunkAt& at, uint64_t version);
 
-/// The version that `bytes`, from the front of the chunk, say they are of.
+/// The version in the header of the chunk, from whose start `bytes` were read; nullopt if the
+/// header is not valid for the chunk.
 [[nodiscard]] std::optional<uint64_t> VersionIn(const ChunkAt& at, std::span<const char> bytes);
 
 struct Difference {
-  uint64_t offset = 0;           // of the first wrong byte, in the chunk
-  std::optional<uint64_t> from;  // the other version that has what is there, if one has
+  uint64_t offset = 0;           // the offset of the first wrong byte in the chunk
+  std::optional<uint64_t> from;  // another version that has the bytes found, if any
 };
 
-/// Where `bytes`, from `offset` of the chunk, are not those of the version.
+/// Compares `bytes`, which were read from `offset` in the chunk on, with the version. nullopt if
+/// they are equal.
 [[nodiscard]] std::optional<Difference> Compare(const ChunkAt& at, uint64_t version,
                                                 uint64_t offset, std::span<const char> bytes);
 

@@ -1,16 +1,15 @@
-// Endurance: many readers of a mount while writers change its store in all the ways that writers
-// do. Whatever is read through one descriptor must be one version, byte for byte; what is read
-// through a path must be there or have been there a moment ago; every error must have its reason in
-// what was changed; nothing may hang; the daemon must not grow.
+// Endurance: many readers use a mount while writers change its store in all the ways that writers
+// do. All bytes read through one descriptor must be of one version. Bytes read through a path must
+// be of the current version, or of one that was current a moment ago. A change must explain every
+// error. No operation may hang. The daemon's memory and descriptors must not grow.
 //
 //   endurance_test SECONDS [--faults] [-o OPTIONS]
 //
-// With --faults everything else fails, too, at random: the disk, the memory, the worker
-// (mischief.h). Then reads may fail for that reason, but nothing that is there may be absent, and
-// no byte wrong.
+// With --faults, the disk, the memory and the worker also fail at random (mischief.h). Reads may
+// then fail for that reason, but existing files must never be absent, and no byte may be wrong.
 //
-// OPTIONS are those of the mount; changes must be visible within ten seconds. The last line sums
-// up; the exit code is 1 if anything was wrong.
+// OPTIONS are those of the mount. Changes must become visible within ten seconds. The last line is
+// a summary. The exit code is 1 if anything was wrong.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -55,36 +54,38 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr unsigned kReaders = 24;
-constexpr uint32_t kArrays = 3;     // each with a writer of its own
-constexpr uint32_t kShardRows = 4;  // at most, see RowsOf
+constexpr uint32_t kArrays = 3;     // each has its own writer
+constexpr uint32_t kShardRows = 4;  // the maximum, see RowsOf()
 constexpr uint32_t kShardColumns = 3;
-constexpr uint32_t kPerShard = 2;  // chunks along each axis
+constexpr uint32_t kPerShard = 2;  // chunks of a shard along each axis
 constexpr uint32_t kColumns = kShardColumns * kPerShard;
-constexpr uint32_t kChunkEdge = 10;  // elements
+constexpr uint32_t kChunkEdge = 10;  // in elements
 
-// No operation may take longer, and no change may stay unseen longer.
+// The maximum time of an operation, and of a change until it is visible.
 Time longest = static_cast<Time>(10e9 * SanitizerFactor());
 
 constexpr size_t kHeld = 6;  // descriptors that a reader keeps open
 constexpr size_t kMaxPart = 1 << 20;
 constexpr size_t kPage = 4096;
 
-// What programs may still read on is kept for a minute (fs/tree/superseded_shards.h): what the
-// daemon holds is compared with what it held after a third of the time, but not sooner than this.
+// The daemon keeps replaced shards for a minute, for programs that have them open
+// (fs/tree/superseded_shards.h). So its size at the end is compared with its size after a third of
+// the time, but after at least this time.
 constexpr double kWarmUp = 70;  // seconds
 constexpr int64_t kMoreDescriptors = 64;
 constexpr int64_t kMoreKiB = 32 << 10;
 
-// An array of which nothing changes: three chunks of ten bytes, the last one half beyond its end.
+// An array that never changes. It has three chunks of ten bytes; half of the last chunk is beyond
+// the end of the array.
 constexpr const char* kConstant = "constant";
 constexpr uint64_t kConstantSize = 25;
 std::string ConstantChunk(uint64_t chunk) { return Pattern(10, chunk + 1); }
 
-// Of the array 0 shards are replaced by rename and nothing else happens: no chunk of it that is in
-// every version may ever be missing.
+// The shards of this array are only replaced by rename, and its shape never changes. So a chunk
+// that every version has must never be missing.
 constexpr uint32_t kSteadyArray = 0;
 
-/// Rows of chunks in a version of an array's metadata.
+/// The number of rows of chunks in a version of an array's metadata.
 uint32_t RowsOf(uint32_t array, uint64_t version) {
   if (array == kSteadyArray) return kShardRows * kPerShard;
   return (kShardRows - static_cast<uint32_t>(version / 2 % 2)) * kPerShard;
@@ -114,16 +115,16 @@ std::string ShardOf(const ChunkAt& corner, uint64_t version) {
 
 double Milliseconds(Time time) { return static_cast<double>(time) / 1e6; }
 
-/// What one thread asks the mount this moment.
+/// The operation of one thread on the mount that has not returned yet.
 struct Watch {
   std::mutex mutex;
   std::string what;
-  Time since = 0;  // 0: nothing
+  Time since = 0;  // 0 if there is none
   Time worst = 0;
   bool told = false;
 };
 
-/// The store with its history, the mount, and what was found.
+/// The store with its history, the mount, and the findings.
 class Trial {
  public:
   Trial(fs::path store, fs::path mountpoint, bool with_faults)
@@ -195,13 +196,13 @@ class Trial {
     return shard(at).Changed(from, until) || metadata(at.array).Changed(from, until);
   }
 
-  // --- What was found
+  // --- Findings
   void Blend(const std::string& what) { Report("BLEND", blends, what); }
   void Wrong(const std::string& what) { Report("WRONG", wrong, what); }
   void Hang(const std::string& what) { Report("HANG", hangs, what); }
   void Absent(const std::string& what) { Report("ABSENT", absences, what); }
-  /// Chunks that never change, of an array that `netcdf` decodes, as each view shows them. To be
-  /// called while all is well.
+  /// Reads the chunks that never change, in several views, of which `netcdf` decodes them. Call
+  /// before any fault.
   void ReadConstants() {
     for (const std::string view : {"v2", "gdal", "netcdf"}) {
       for (const uint64_t chunk : {0, 1, 2}) {
@@ -212,18 +213,19 @@ class Trial {
       }
     }
   }
-  std::vector<std::pair<std::string, std::string>> constants;  // by path
+  std::vector<std::pair<std::string, std::string>> constants;  // paths, with the contents
 
-  /// Whether what failed may have failed because of a fault.
+  /// True if a fault may have caused this error. Counts such errors. `by_name`: the operation
+  /// looked up a name.
   bool MayFail(int error, bool by_name) {
     if (!has_faults || error == ENOENT) return false;
-    // A name is there whatever cannot be read; but who has no memory can say nothing.
+    // A file must be found even if it cannot be read, unless memory has run out.
     if (by_name && error != ENOMEM) return false;
     ++faulty;
     return true;
   }
 
-  /// An error that a shard being written in place explains, so long after its end.
+  /// Counts an error that a rewrite in place explains. `after`: the time since the rewrite ended.
   void Unfinished(Time after) {
     ++unfinished;
     Time until_now = worst_unfinished;
@@ -253,8 +255,8 @@ class Trial {
     Time when = 0;
   };
   std::mutex renamed_mutex;
-  std::optional<Renamed> renamed;  // the latest of the steady array
-  std::vector<Time> lags;          // of the thread that waits for them
+  std::optional<Renamed> renamed;  // the latest rename in the steady array
+  std::vector<Time> lags;          // only for the thread of MeasureLags()
 
  private:
   void Report(const char* kind, std::atomic<uint64_t>& count, const std::string& what) {
@@ -291,7 +293,7 @@ class Writer {
       } else {
         RemoveShard(corner);
       }
-      // Now and then all is quiet long enough for everything to be cached.
+      // Some pauses are long enough for everything to be cached.
       SleepFor(Seconds(Below(20) == 0 ? 0.001 * Below(1500) : 0.001 * Below(40)));
     }
   }
@@ -369,7 +371,7 @@ class OpenedFile {
   [[nodiscard]] int get() const { return fd_; }
 
  private:
-  int fd_ = -1;  // or the negative errno
+  int fd_ = -1;  // the descriptor, or a negative errno
 };
 
 class Reader {
@@ -399,7 +401,7 @@ class Reader {
     }
   }
 
-  /// Waits for versions that have just been renamed into place.
+  /// Measures how long new versions take to become visible after their rename.
   void MeasureLags() {
     while (!trial_.stop) {
       std::optional<Trial::Renamed> next;
@@ -416,7 +418,8 @@ class Reader {
     }
   }
 
-  /// Whether a file is exactly the latest version, or rightly missing. For when nothing changes.
+  /// True if a file is exactly the latest version, or is missing in that version. Call while
+  /// nothing changes.
   bool IsSettled(const ChunkAt& at, bool v2) {
     const uint64_t version = trial_.shard(at).Latest().version;
     const bool there = !trial_.MayBeMissing(at, Now(), Now());
@@ -442,7 +445,8 @@ class Reader {
 
   ChunkAt AnyChunk() { return {Below(kArrays), Below(kShardRows * kPerShard), Below(kColumns)}; }
 
-  // Everything asked of the mount goes through here. The answer, or the negative errno.
+  // Runs an operation on the mount, and records its time. All operations go through this function.
+  // Returns the result, or the negative errno.
   template <typename Call>
   int64_t Timed(const char* what, const std::string& path, Call&& call) {
     {
@@ -463,7 +467,7 @@ class Reader {
         Timed("open", path, [&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | flags); }));
   }
 
-  // `length` bytes, or fewer at the end of the file. 0 or the errno.
+  // Reads `length` bytes, or fewer at the end of the file. Returns 0 or the errno.
   int Read(const OpenedFile& file, const std::string& path, uint64_t offset, uint64_t length,
            std::string& bytes) {
     const size_t part = kPage << Below(9);
@@ -479,8 +483,8 @@ class Reader {
     return 0;
   }
 
-  // The same through a mapping of the whole file. The kernel copies: what would be SIGBUS to a
-  // program that touches the mapping is EFAULT here.
+  // Like Read(), but through a mapping of the whole file. The kernel copies the bytes, so a page
+  // that cannot be read gives EFAULT instead of SIGBUS.
   int ReadMapped(const Held& held, uint64_t offset, uint64_t length, std::string& bytes) {
     const uint64_t size = SizeOf(held.at, held.version);
     void* const map = mmap(nullptr, size, PROT_READ, MAP_SHARED, held.file.get(), 0);
@@ -498,8 +502,8 @@ class Reader {
     return have < 0 ? static_cast<int>(-have) : 0;
   }
 
-  // An error of an operation between `begin` and now, on a file that was opened, if it is no other
-  // one, at `opened`: it must have its reason.
+  // Checks that a change or a fault explains the error of an operation that began at `begin`.
+  // `opened`: when the file was opened. `by_name`: the operation looked up a name.
   void Judge(int error, const char* what, const std::string& path, const ChunkAt& at, Time begin,
              Time opened, bool by_name) {
     const Time now = Now();
@@ -520,8 +524,9 @@ class Reader {
     }
   }
 
-  // Whether an array that cannot be read now may have been seen last without this row. Then its
-  // folder, in the view v3, gives an error, which readers of Zarr v3 do not take for absence.
+  // True if the last version of the array that the mount could read may lack this row. If the array
+  // cannot be read now, the row's folder in the view v3 then gives an error, which readers of Zarr
+  // v3 do not take for absence.
   static bool MayBeBeyond(const std::string& path, const ChunkAt& at) {
     return path.find("/v3/") != path.npos && at.array != kSteadyArray &&
            at.row >= (kShardRows - 1) * kPerShard;
@@ -541,7 +546,8 @@ class Reader {
     }
   }
 
-  // The version that the bytes from the front of a file opened by name at `begin` are of.
+  // The version of `bytes`, read from the start of a file that was opened by name at `begin`.
+  // Reports a version that is too old.
   std::optional<uint64_t> CheckVersion(const std::string& path, const ChunkAt& at,
                                        std::span<const char> bytes, Time begin) {
     const auto version = VersionIn(at, bytes);
@@ -598,7 +604,7 @@ class Reader {
     if (held_.size() > kHeld) held_.erase(held_.begin());
   }
 
-  // Of a file that was opened before, some time ago.
+  // Reads a part of a file that was opened some time ago.
   void ReadOn() {
     if (held_.empty()) return;
     const auto held = held_.begin() + Below(held_.size());
@@ -622,7 +628,8 @@ class Reader {
     CheckBytes(held->path, held->at, held->version, offset, bytes);
   }
 
-  // The chunk that a name in a listing is; of the v3 view with the row of its folder.
+  // The chunk with this name in a listing. `row`: the row of the folder in the view v3; nullopt in
+  // other views.
   static std::optional<ChunkAt> ParseName(const std::string& name, uint32_t array,
                                           std::optional<uint32_t> row) {
     ChunkAt at{array, row.value_or(0), 0};
@@ -639,7 +646,8 @@ class Reader {
     return at;
   }
 
-  // ls -l: all names, and their attributes. Often the files are read then, in this order.
+  // Lists a folder with the attributes of all files, like ls -l. Half of the time, also reads the
+  // files in this order.
   void List() {
     const uint32_t array = Below(kArrays);
     const bool v2 = Below(2) == 0;
@@ -652,7 +660,7 @@ class Reader {
       for (uint32_t c = 0; c < kColumns; ++c) possible.push_back({array, r, c});
     }
     const Time begin = Now();
-    // The reason may lie in any chunk.
+    // A change to any chunk may explain an error.
     const auto judge = [&](int error, const char* what) {
       const Time now = Now();
       const auto any = [&](auto&& condition) { return std::ranges::any_of(possible, condition); };
@@ -722,7 +730,7 @@ class Reader {
     const auto answer =
         Timed("stat", path, [&] { return fstatat(dirfd(directory), name.c_str(), &status, 0); });
     if (answer < 0) return Judge(static_cast<int>(-answer), "stat", path, at, begin, begin, true);
-    // (Of what cannot be read now the size may be unknown.)
+    // The size of a file that cannot be read now is unknown; the mount then reports 1.
     const bool right =
         (trial_.has_faults && status.st_size == 1) ||
         trial_.shard(at).Any(begin - longest, Now(), [&](const History::State& state) {
@@ -759,7 +767,7 @@ class Reader {
     const auto& attributes = v3 ? json["attributes"] : json;
     const uint64_t version = json.is_object() ? attributes.value("version", uint64_t{0}) : 0;
     auto wanted = AttributesOf(version);
-    // (The v2 view makes up names of dimensions, with the shape in them.)
+    // The v2 view adds names of dimensions that contain the shape.
     if (!v3) wanted["_ARRAY_DIMENSIONS"] = attributes.value("_ARRAY_DIMENSIONS", nlohmann::json());
     if (attributes != wanted || (v3 && json["shape"][0] != RowsOf(array, version) * kChunkEdge)) {
       trial_.Blend(fmt::format("{}: is of no version: {:.200}", path, text));
@@ -786,7 +794,7 @@ class Reader {
     }
   }
 
-  // Whether the path leads to this version or a later one.
+  // True if the path leads to this version or a later one.
   bool Sees(const ChunkAt& at, bool v2, uint64_t wanted) {
     const std::string path = trial_.Path(at, v2);
     const Time begin = Now();
@@ -812,7 +820,7 @@ class Reader {
 
 struct Sample {
   int64_t descriptors = 0;
-  int64_t kib = 0;  // resident
+  int64_t kib = 0;  // resident memory
 };
 
 Sample SampleOf(pid_t pid) {
@@ -835,7 +843,7 @@ T Median(std::vector<T> values) {
   return *middle;
 }
 
-/// The median of the samples between two shares of the time.
+/// The median of the samples between two fractions of the total time.
 Sample MedianOf(const std::vector<Sample>& samples, double from, double to) {
   std::vector<int64_t> descriptors;
   std::vector<int64_t> kib;
@@ -851,7 +859,7 @@ int Run(double seconds, const std::string& options, bool has_faults) {
   const TemporaryFolder folder;
   std::optional<Mischief> mischief;
   if (has_faults) {
-    // Readers wait while there is no worker, or it is stopped.
+    // Readers wait while no worker runs, or while it is stopped.
     longest *= 3;
     mischief.emplace(folder.path());
   }
@@ -887,7 +895,7 @@ int Run(double seconds, const std::string& options, bool has_faults) {
   }
   trial.stop = true;
   if (mischief) mischief->End();
-  // What hangs is let go only by the end of the daemon.
+  // Only the end of the daemon releases threads that hang.
   if (trial.hangs > 0) mount.program().Signal(SIGKILL);
   for (std::thread& thread : threads) thread.join();
 
@@ -922,7 +930,7 @@ int Run(double seconds, const std::string& options, bool has_faults) {
     if (late.descriptors > warm.descriptors + kMoreDescriptors) {
       trial.Wrong("the daemon's descriptors grow");
     }
-    // (Sanitizers keep freed memory.)
+    // Sanitizers keep freed memory.
     if (SanitizerFactor() == 1 && late.kib > warm.kib + kMoreKiB)
       trial.Wrong("the daemon's memory grows");
   } else {

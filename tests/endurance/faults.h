@@ -1,6 +1,6 @@
-// Faults of the calls by which a worker reads its store, as a disk or a machine that fails makes
-// them: the library faulty_calls, which the program under test has loaded (LD_PRELOAD), does what a
-// page in a file says that both have mapped.
+// Faults in the calls with which a worker reads its store, like those of a failing disk or machine.
+// The library faulty_calls, preloaded into the program under test (LD_PRELOAD), makes these calls
+// fail. The test says how often, in a page of a file that both have mapped.
 #pragma once
 
 #include <sys/types.h>
@@ -10,19 +10,19 @@
 
 namespace zarrfs {
 
-/// The page. Rates are per 1024 calls.
+/// The shared page. Rates are per 1024 calls unless stated otherwise.
 struct Faults {
-  std::atomic<pid_t> process;       // the one to fail; others have no faults
-  std::atomic<uint32_t> io_errors;  // of pread, readdir, statx, fstat
+  std::atomic<pid_t> process;       // the only process that has faults
+  std::atomic<uint32_t> io_errors;  // EIO from pread, readdir, statx, fstat
   std::atomic<uint32_t> short_reads;
-  std::atomic<uint32_t> stalls;       // up to half a second, of the same calls
-  std::atomic<uint32_t> full_tables;  // EMFILE, of openat2
-  std::atomic<uint32_t> no_memory;    // operator new, per 2^20 calls
-  std::atomic<uint64_t> made;         // faults so far
+  std::atomic<uint32_t> stalls;       // delays of up to half a second in the same calls
+  std::atomic<uint32_t> full_tables;  // EMFILE from openat2
+  std::atomic<uint32_t> no_memory;    // bad_alloc from operator new, per 2^20 calls
+  std::atomic<uint64_t> made;         // the number of faults so far
 };
 
-/// What the file is called: the path of the library, and this. (A worker keeps no variable that
-/// could name it.)
+/// The path of the file is the path of the library with this suffix. An environment variable could
+/// not name the file, because workers keep none.
 inline constexpr const char* kFaultsSuffix = ".page";
 
 }  // namespace zarrfs

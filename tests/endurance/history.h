@@ -1,4 +1,4 @@
-// What an object of the store was, and when: so that a reader can tell whether what it saw may be.
+// The history of an object in the store. A reader checks what it saw against the history.
 #pragma once
 
 #include <chrono>
@@ -9,27 +9,28 @@
 
 namespace zarrfs {
 
-/// Nanoseconds of the steady clock.
+/// A time of the steady clock, in nanoseconds.
 using Time = int64_t;
 
 [[nodiscard]] inline Time Now() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-/// The states of one object, one after the other. A state may be seen from when the change to it
-/// begins, and the one before until that change has ended. One thread changes, any thread asks.
+/// The states of one object, in order. A state may be seen once the change to it begins; the
+/// previous state may be seen until that change ends. One thread makes changes, any thread may
+/// query.
 class History {
  public:
   struct State {
-    uint64_t version = 0;     // 0: the object does not exist
-    bool unfinished = false;  // being written in place: no version at all
+    uint64_t version = 0;     // 0 if the object does not exist
+    bool unfinished = false;  // true during a rewrite in place, when any bytes may be seen
     Time from = 0;
     Time until = std::numeric_limits<Time>::max();
   };
 
   explicit History(uint64_t version) { states_.push_back({.version = version, .from = Now()}); }
 
-  /// To be called before a change to `version`; with `in_place` all that comes between may be seen.
+  /// Call before a change to `version`. With `in_place`, any bytes may be seen during the change.
   void Begin(uint64_t version, bool in_place = false) {
     const std::lock_guard lock(mutex_);
     const Time now = Now();
@@ -37,7 +38,7 @@ class History {
     states_.push_back({.version = version, .from = now});
   }
 
-  /// After the change; its time.
+  /// Call after the change. Returns the time of its end.
   Time End() {
     const std::lock_guard lock(mutex_);
     const Time now = Now();
@@ -45,7 +46,7 @@ class History {
     return now;
   }
 
-  /// Whether a state with `condition` may have been seen between two times.
+  /// True if a state that meets `condition` may have been seen between two times.
   template <typename Condition>
   [[nodiscard]] bool Any(Time from, Time until, Condition&& condition) const {
     const std::lock_guard lock(mutex_);
@@ -55,8 +56,8 @@ class History {
     return false;
   }
 
-  /// When the last rewriting in place ended; far in the past or future if there was none or it has
-  /// not.
+  /// The end of the last rewrite in place; 0 if there was none, far in the future if it has not
+  /// ended.
   [[nodiscard]] Time LastUnfinished() const {
     const std::lock_guard lock(mutex_);
     for (size_t i = states_.size(); i-- > 0;) {

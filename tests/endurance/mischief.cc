@@ -21,12 +21,14 @@ namespace fs = std::filesystem;
 
 constexpr std::array kNames = {"EIO",     "short reads",    "stalls", "EMFILE",   "ENOMEM",
                                "SIGSTOP", "watch overflow", "ends",   "--upgrade"};
-// How a worker ends, one after the other.
+// The signals that end a worker, in turn.
 constexpr std::array kEnds = {SIGKILL, SIGSEGV, SIGABRT};
 
-// After more than five ends within a minute nothing is read any more.
+// The minimum time between ends of a worker. After more than five within a minute, the mount only
+// returns errors.
 constexpr std::chrono::seconds kBetweenEnds{15};
-// Renames, of which each makes two events: more than the kernel queues.
+// The number of renames. Each makes two inotify events, together more than the kernel's queue holds
+// by default.
 constexpr int kRenames = 9'000;
 
 void Overflow(const fs::path& folder) {
@@ -120,7 +122,7 @@ void Mischief::Do(Kind kind, pid_t worker, const fs::path& mountpoint, const fs:
 void Mischief::Next(const fs::path& mountpoint, const fs::path& store) {
   const Kind kind = Choose();
   if (kind == kEnd && Clock::now() < next_end_) {
-    return SleepFor(Seconds(0.1));  // another round's
+    return SleepFor(Seconds(0.1));  // left to a later round
   }
   if (kind == kEnd) next_end_ = Clock::now() + kBetweenEnds;
   try {
@@ -130,7 +132,7 @@ void Mischief::Next(const fs::path& mountpoint, const fs::path& store) {
     Do(kind, worker, mountpoint, store);
     ++done_[kind];
   } catch (const std::exception&) {
-    // There is none this moment.
+    // No worker runs at this moment.
   }
   Clear();
   Wait(0, 0.5);

@@ -1,5 +1,5 @@
-// What may befall a mount: faults of its store's disk and of its memory, and of the worker itself.
-// One after the other in random order, until all were, and then again.
+// Makes a mount suffer faults: of its store's disk, of its memory, and of the worker itself. Each
+// round has every fault once, in random order.
 #pragma once
 
 #include <array>
@@ -14,20 +14,21 @@
 
 namespace zarrfs {
 
-/// For the main thread. To be made before the mount, whose programs inherit what it sets up.
+/// Only for the main thread. Construct this before the mount, whose programs inherit the
+/// environment.
 class Mischief {
  public:
   explicit Mischief(const std::filesystem::path& folder);
 
-  /// Does something to the mount's worker, for some tenths of a second.
+  /// Makes the next fault happen to the mount's worker, usually for some tenths of a second.
   void Next(const std::filesystem::path& mountpoint, const std::filesystem::path& store);
-  /// From now on all is well.
+  /// Ends all faults.
   void End();
-  /// How often each was done.
+  /// How often each fault was made, as text.
   [[nodiscard]] std::string Summary() const;
-  /// Whether calls of workers failed at all.
+  /// True if any call of a worker had a fault.
   [[nodiscard]] bool HasFailedCalls() const { return faults_->made > 0; }
-  /// What was done when, in seconds: a line each.
+  /// The faults so far, one line each, with the time in seconds.
   [[nodiscard]] const std::string& Story() const { return story_; }
 
  private:
@@ -53,12 +54,12 @@ class Mischief {
 
   Faults* faults_ = nullptr;
   std::mt19937 random_{7};
-  std::vector<Kind> left_;  // of this round
+  std::vector<Kind> left_;  // the faults that are left in this round
   std::array<uint64_t, kKinds> done_{};
   std::string story_;
   const Clock::time_point begin_ = Clock::now();
-  uint64_t refused_ = 0;                       // upgrades
-  Clock::time_point next_end_ = Clock::now();  // of a worker
+  uint64_t refused_ = 0;                       // the number of refused upgrades
+  Clock::time_point next_end_ = Clock::now();  // when a worker may be ended again
 };
 
 }  // namespace zarrfs

@@ -1,4 +1,4 @@
-// A library to be loaded before others: see ../faults.h.
+// A library for LD_PRELOAD that makes calls fail. See ../faults.h.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -40,7 +40,8 @@ uint32_t Random() {
   return static_cast<uint32_t>(state >> 20);
 }
 
-// Whether this call is to fail.
+// True if this call must have a fault, which is counted. `of`: the number of calls to which the
+// rate refers.
 bool Strikes(std::atomic<uint32_t> Faults::*rate, uint32_t of = 1024) {
   if (faults == nullptr) return false;
   const uint32_t often = (faults->*rate).load(std::memory_order_relaxed);
@@ -49,7 +50,7 @@ bool Strikes(std::atomic<uint32_t> Faults::*rate, uint32_t of = 1024) {
   return true;
 }
 
-// What may happen to a call of the store: true if it fails.
+// May delay a call that reads the store. True, with errno set, if the call must fail.
 bool Trouble() {
   if (Strikes(&Faults::stalls)) usleep(Random() % 500'000);
   if (!Strikes(&Faults::io_errors)) return false;
@@ -125,7 +126,7 @@ long syscall(long number, ...) noexcept {
 
 }  // extern "C"
 
-// What malloc gives is freed by the library's own operator delete.
+// The standard operator delete frees this memory, because it comes from malloc().
 void* operator new(size_t size) { return zarrfs::Allocate(size); }
 void* operator new[](size_t size) { return zarrfs::Allocate(size); }
 void* operator new(size_t size, std::align_val_t alignment) {
