@@ -1,5 +1,5 @@
 // Input: a line of JSON with members "data_type", "shape" (of the chunk) and "codecs" as in a
-// zarr.json, then an encoded chunk. To make a seed of a stored chunk:
+// zarr.json, then an encoded chunk. To make a seed from a stored chunk:
 //
 //   echo '{"data_type": "uint16", "shape": [4], "codecs": ["bytes", "zstd"]}' | cat - array/c/0
 #include "zarrcore/codec/codec.h"
@@ -19,7 +19,7 @@ namespace zarrfs {
 namespace {
 
 constexpr uint64_t kMaxDecoded = 64u << 10;
-constexpr size_t kFew = 5;  // bytes
+constexpr size_t kFew = 5;  // in bytes
 
 struct Chain {
   std::vector<CodecSpec> codecs;
@@ -43,7 +43,7 @@ Result<Chain> ParseChain(std::string_view line) {
   return Chain{std::move(*codecs), std::move(chunk)};
 }
 
-// What readers get of a chunk of this compressor that not all of them can read.
+// Checks how a zstd chunk is served to readers that do not support every zstd frame.
 void ServeFrames(BytesView encoded, const Pipeline& pipeline) {
   const uint64_t size = pipeline.decoded_size();
   const auto read = [&](uint64_t offset, std::span<std::byte> to) -> Result<void> {
@@ -65,7 +65,8 @@ void ServeFrames(BytesView encoded, const Pipeline& pipeline) {
   Require(!decoded || (again && *again == *decoded), "the same elements");
 }
 
-// Texts as items of the size that the longest of them needs, and of a smaller one.
+// Decodes strings to items of the size that the longest string needs, and to items that are too
+// small.
 void DecodeTexts(const VlenChain& chain, BytesView encoded) {
   const Bytes bytes(encoded.begin(), encoded.end());
   const auto range = chain.RangeOfTexts(bytes);
@@ -113,15 +114,15 @@ void DecodeChunk(std::string_view input) {
   if (decoded) {
     Require(promised == 0 || decoded->size() == promised, "a chunk of the promised size");
   }
-  // What is decoded can be encoded, and what is encoded decoded. (Some codecs only decode, and some
-  // refuse values that they cannot hold.)
+  // A decoded chunk can be encoded, and the result decoded. Some codecs cannot encode, and some
+  // cannot represent all values.
   const auto encoded = pipeline->Encode(decoded ? *decoded : Bytes(promised));
   if (!encoded) return;
   if (pipeline->encoded_size()) Require(encoded->size() == *pipeline->encoded_size(), "its size");
   const auto again = pipeline->Decode(*encoded);
   RequireOk(again, "what was encoded to be decoded");
   Require(promised == 0 || again->size() == promised, "again the promised size");
-  // The begin of a chunk that is right, of a few bytes or without the last few.
+  // A valid chunk cut to its first few bytes, or without its last few bytes.
   const BytesView all = *encoded;
   for (size_t few = 0; few <= std::min(kFew, all.size()); ++few) {
     for (const BytesView part : {all.first(few), all.first(all.size() - few)}) {

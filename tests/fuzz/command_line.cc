@@ -1,4 +1,4 @@
-// Input: the words of a command line after "zarrfs", one a line.
+// Input: the words of a command line after "zarrfs", one per line.
 #include "fs/options/command_line.h"
 
 #include <string>
@@ -18,7 +18,7 @@ Result<CommandLine> Parse(const std::vector<std::string>& words) {
 }
 
 void ReadCommandLine(std::string_view input) {
-  if (input.find("config") != std::string_view::npos) return;  // would read any file
+  if (input.find("config") != std::string_view::npos) return;  // could read any file
   std::vector<std::string> words;
   while (!input.empty()) words.emplace_back(CutAt(input, "\n"));
   const auto line = Parse(words);
@@ -30,7 +30,7 @@ void ReadCommandLine(std::string_view input) {
   (void)LibfuseOptions(line->options);
   (void)LinksInForce(line->options);
   (void)ChangedWords(line->options, settings, /*by_root=*/true);
-  // What a mount says of its options makes the same mount again.
+  // The options that a mount reports make the same mount again.
   std::vector<std::string> same = {"-o", settings.empty() ? "ro" : settings, "--",
                                    line->options.source.text(), line->options.mountpoint};
   if (line->options.sloppy) same.insert(same.begin(), "-s");

@@ -19,7 +19,7 @@ void ReadConfigFile(std::string_view text) {
   if (!settings) return;
   Require(ChangedNames(*settings, *settings).empty(), "the same file to change nothing");
 
-  // As the program reads it: --config FILE.
+  // Reads the file as the program does, with --config FILE.
   static const int file = memfd_create("config", 0);
   static const std::string path = fmt::format("/proc/self/fd/{}", file);
   Require(ftruncate(file, 0) == 0 &&

@@ -1,5 +1,5 @@
-// Input: a file of the cache on the disk, whose head gets the checksum that it should have. What is
-// understood has the bytes that it says, and is written the same again.
+// Input: a file of the disk cache. The target corrects the checksum of its head. A valid file must
+// contain the bytes that its head describes, and must be the same when it is encoded again.
 #include "zarrcore/disk/disk_entry.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// Input: a message between the process that fetches and the one that reads the store, as either
-// may send it. What is understood is understood the same once it is sent on.
+// Input: a message between the fetcher and the worker, in either direction. A valid message must be
+// the same after it is sent again.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -28,10 +28,10 @@ void Check(std::string_view bytes, const FetchChannel& channel,
 }  // namespace zarrfs
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;  // the end of a channel
+  if (size == 0) return 0;  // an empty message is the end of a channel
   static const auto channel = *zarrfs::FetchChannel::Make();
   std::string bytes(zarrfs::Text(data, size));
-  // (Messages of other versions are skipped.)
+  // Sets the version, because messages of other versions are skipped.
   const uint32_t version = zarrfs::FetchChannel::kVersion;
   std::memcpy(bytes.data(), &version, std::min(size, sizeof version));
   zarrfs::Check<zarrfs::FetchRequest>(bytes, channel, &zarrfs::ReceiveRequest);

@@ -1,10 +1,10 @@
-// What the fuzz targets share. A target is a file with one function,
+// Functions that the fuzz targets share. A target is a file with one function,
 //
 //   extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 //
-// which does with the input what the program does with bytes it did not write. Crashes, sanitizer
-// reports, hangs and broken Require()s are failures. tests/fuzz/corpus/TARGET holds the inputs that
-// libFuzzer starts from; tests/fuzz/run runs all targets.
+// which handles the input as the program handles untrusted bytes. Crashes, sanitizer reports, hangs
+// and failed calls of Require() are failures. tests/fuzz/corpus/TARGET contains the seeds of a
+// target; tests/fuzz/run runs all targets.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ inline std::string_view Text(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// `text` up to the first `separator`, which goes with it from `text`; all of it if there is none.
+/// Removes and returns the part of `text` before the first `separator`, which is removed, too.
+/// Returns all of `text` if it has no separator.
 inline std::string_view CutAt(std::string_view& text, std::string_view separator) {
   const size_t at = text.find(separator);
   const std::string_view head = text.substr(0, at);
@@ -28,7 +29,7 @@ inline std::string_view CutAt(std::string_view& text, std::string_view separator
   return head;
 }
 
-/// Stops the fuzzer, which keeps the input, unless `holds`.
+/// Aborts unless `holds`. libFuzzer then saves the input.
 inline void Require(bool holds, std::string_view expected, std::string_view found = "") {
   if (holds) return;
   std::fprintf(stderr, "fuzz: expected %.*s; found: %.*s\n", static_cast<int>(expected.size()),

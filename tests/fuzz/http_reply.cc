@@ -1,7 +1,8 @@
-// Input: a digit that says what is asked for, then what a server answers: headers and body, as they
-// come through libcurl. What counts as bytes are bytes that were sent, of the range that was asked
-// for; and little makes an object absent. With the upper bit of the first byte set, the next bytes
-// choose a status, a Content-Range and a Content-Length of an object whose bytes are known.
+// Input: a byte that chooses the request, then the response of a server, headers and body, which
+// passes through libcurl. Bytes that are accepted must be bytes of the requested range that the
+// server sent. Only a few responses may make an object absent. If the upper bit of the first byte
+// is set, the next bytes choose the status, Content-Range and Content-Length of a response for an
+// object whose bytes are known.
 #include <curl/curl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -28,8 +29,8 @@ constexpr const char* kUrl = "http://127.0.0.1:1/store/key";
 constexpr size_t kMaxOfAListing = 64;
 
 struct Asked {
-  std::optional<ByteRange> range;  // none: a listing
-  size_t room = 0;                 // of `into`
+  std::optional<ByteRange> range;  // nullopt for a listing
+  size_t room = 0;                 // the size of `into`
 };
 
 const std::array<Asked, 8> kAsked = {{{std::nullopt, kMaxOfAListing},
@@ -41,7 +42,7 @@ const std::array<Asked, 8> kAsked = {{{std::nullopt, kMaxOfAListing},
                                       {ByteRange{.offset = 0, .length = 12, .from_end = true}, 12},
                                       {ByteRange{}, 0}}};
 
-// Where libcurl connects to, instead of a host.
+// The socket to which libcurl connects instead of a host.
 class Server {
  public:
   Server() {
@@ -54,7 +55,7 @@ class Server {
     Require(listens, "a socket that listens");
   }
   [[nodiscard]] const char* name() const { return name_.c_str(); }
-  // Sends all that it will, to whoever has connected. Empty: nobody has.
+  // Accepts a connection and sends the whole response. Empty if no client has connected.
   [[nodiscard]] Descriptor Accept(std::string_view answer) const {
     Descriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!client) return client;
@@ -66,7 +67,8 @@ class Server {
   }
 
  private:
-  const std::string name_ = fmt::format("zarrfs-fuzz-{}", getpid());  // abstract: no file
+  const std::string name_ =
+      fmt::format("zarrfs-fuzz-{}", getpid());  // an abstract address, which is not a file
   const Descriptor listener_{socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 };
 
@@ -99,7 +101,7 @@ void CheckBytes(const Asked& asked, const HttpReply& reply, std::string_view byt
                 std::string_view answer) {
   Require(reply.status == 200 || reply.status == 206, "bytes with 200 or 206", answer);
   Require(reply.etag.size() <= HttpTransfer::kMaxEtag, "a short ETag", reply.etag);
-  // (The pieces of a chunked answer do not lie side by side in it.)
+  // The bytes of a chunked response are not contiguous.
   const bool may_be_chunked = strcasestr(std::string(answer).c_str(), "chunked") != nullptr ||
                               answer.find('\0') != answer.npos;
   Require(may_be_chunked || answer.find(bytes) != answer.npos, "bytes that were sent", bytes);
@@ -114,7 +116,7 @@ void CheckBytes(const Asked& asked, const HttpReply& reply, std::string_view byt
 
 void Check(const Asked& asked, std::string_view answer) {
   std::vector<std::byte> into(asked.room);
-  // (Whatever it was used for before.)
+  // An earlier response must not affect this one.
   static_cast<void>(Ask(asked, into, "HTTP/1.1 200 OK\r\nServer: another\r\n\r\n"));
   const HttpReply reply = Ask(asked, into, answer);
   Require(reply.length <= into.size(), "no more than was asked for", answer);
@@ -140,10 +142,10 @@ void Check(const Asked& asked, std::string_view answer) {
   }
 }
 
-// What lies at `offset` of the object.
+// The byte at `offset` in the object.
 char ByteAt(uint64_t offset) { return static_cast<char>('a' + offset % 26); }
 
-// Headers in all combinations, right and wrong: no byte of another place is taken.
+// Checks combinations of valid and invalid headers: no byte may be accepted for another offset.
 void CheckHeaders(const Asked& asked, const uint8_t* choices, size_t count) {
   const auto choice = [&](size_t i) -> uint64_t { return i < count ? choices[i] : 0; };
   constexpr std::array kStatuses = {"200 OK", "206 Partial Content", "404 Not Found"};

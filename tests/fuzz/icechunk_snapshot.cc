@@ -1,5 +1,5 @@
-// Input: a snapshot file of an Icechunk repository. Lists every folder of the store that it makes,
-// and reads every document; there are no manifests.
+// Input: a snapshot file of an Icechunk repository. Lists every folder of the resulting store, and
+// reads every document. The repository has no manifests.
 #include <memory>
 #include <string>
 

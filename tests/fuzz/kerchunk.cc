@@ -1,5 +1,5 @@
-// Input: a kerchunk reference set. Lists every folder of it, and reads every object; none elsewhere
-// may be read.
+// Input: a kerchunk reference set. Lists every folder of the set, and reads every object.
+// References to other files cannot be read.
 #include <memory>
 
 #include "tests/fuzz/store_walk.h"

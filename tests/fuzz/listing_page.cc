@@ -1,4 +1,4 @@
-// Input: what a server answers, as a page of a listing and as an error.
+// Input: the response of a server, parsed as a page of a listing and as an error.
 #include "zarrcore/net/listing_page.h"
 
 #include "tests/fuzz/fuzzing.h"
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
               "names of one part", entry.name);
     }
   }
-  // Only one code of an error makes an object of a bucket absent.
+  // Only one error code makes an object of a bucket absent.
   zarrfs::RemoteSource source;
   source.is_s3 = true;
   for (const long status : {403L, 404L, 500L}) {

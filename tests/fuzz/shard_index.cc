@@ -1,6 +1,6 @@
-// Input: two bytes that choose index codecs and how the index arrives, two with the size of the
-// shard, then the entries as the codecs "bytes", little-endian, encode them. (The checksum is
-// computed here: no fuzzer guesses one.)
+// Input: two bytes that choose the index codecs and the size of pieces, two bytes with the size of
+// the shard, then the entries as little-endian numbers. The target encodes the entries, because no
+// fuzzer guesses a checksum.
 #include "zarrcore/array/shard_index.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void DecodeIndex(std::span<const uint8_t> input) {
   RequireOk(in_pieces, "the same in pieces");
   CheckEntries(*in_pieces, entries, shard_size);
 
-  // The bytes as they came, too few or too many.
+  // The raw input, which nearly always has a wrong size or checksum.
   (void)ShardIndex::Decode(std::as_bytes(input), *spec, shard_size);
 }
 

@@ -1,4 +1,4 @@
-// Input: the text with which a keeper starts a program; records end with NUL.
+// Input: the start message that a keeper gives to a program. Records end with NUL.
 #include "fs/mount/start_message.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace zarrfs {
 namespace {
 
-// As that program gets it.
+// Reads the message from a memory file, as the program does.
 Result<StartMessage> Read(std::string_view input) {
   Descriptor file(memfd_create("start", MFD_ALLOW_SEALING));
   Require(write(file.get(), input.data(), input.size()) == static_cast<ssize_t>(input.size()),
@@ -26,7 +26,7 @@ void Begin(std::string_view input) {
   const auto again = ParseStartMessage(ToText(*state));
   RequireOk(again, "what was read to be written and read again");
   Require(*again == *state, "the same state");
-  // (Their numbers are of descriptors that nobody here has.)
+  // Only counts the descriptors, because this process does not have them.
   Require(DescriptorsOf(*state).size() <= 9, "no more descriptors than there are records");
   Require(!CheckWorkerStart(*state) && !CheckFetcherStart(*state) && !CheckTrialStart(*state),
           "a program with another parent to be refused");

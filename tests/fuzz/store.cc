@@ -1,5 +1,5 @@
-// Input: a store, one object after another, each "--- KEY" on a line and then its bytes. Does what
-// a mount does for its readers: finds every node, lists every folder, reads every document and
+// Input: the objects of a store, each a line "--- KEY" and then the object's bytes. Does what a
+// mount does for its readers: finds every node, lists every folder, and reads every document and
 // chunk file of every view.
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMaxDepth = 4;
 constexpr int kMaxChunks = 64;
-constexpr uint64_t kMaxDecoded = 256u << 10;  // bytes of a chunk that is decoded here
+constexpr uint64_t kMaxDecoded = 256u << 10;  // maximum size of chunks that are decoded, in bytes
 constexpr std::string_view kStart = "\n--- ";
 
 std::shared_ptr<FakeStore> MakeStore(std::string_view input) {
@@ -73,7 +73,7 @@ class Walk {
         const auto located = source.Locate(next->chunk, kAnyAge);
         Require(next->location.has_value() == (located && located->location),
                 "listing and lookup to agree on a chunk", node.path);
-        // (A chunk that was listed may lack its object: it was only asked for its size.)
+        // Listing only requests the size of a chunk, so next->location may have no open object.
         if (next->location) VisitChunk(node, next->chunk, *located->location);
         if (--chunks_left_ <= 0) return;
       }
@@ -82,7 +82,7 @@ class Walk {
 
   void VisitChunk(const Node& node, InnerIndex chunk, const ChunkLocation& location) {
     const uint64_t size = location.shard->info.size();
-    // (A shard that was decoded as a whole may be longer than the stored object.)
+    // A shard that was decoded as a whole may be longer than the stored object.
     Require(location.shard->is_in_memory ||
                 (location.offset <= size && location.length <= size - location.offset),
             "a chunk inside its object", node.path);
@@ -102,7 +102,7 @@ class Walk {
     }
   }
 
-  // What reading a chunk may allocate; more than is worth a fuzzer's time where it is not known.
+  // The maximum size of a decoded chunk over all views, in bytes.
   static uint64_t LargestDecoded(const Node& node) {
     const auto& pipeline = node.chunks->layout().inner_pipeline;
     uint64_t largest = pipeline ? pipeline->decoded_size() : 0;

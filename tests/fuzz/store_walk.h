@@ -13,7 +13,7 @@
 namespace zarrfs {
 
 inline constexpr int kMaxWalkDepth = 8;
-inline constexpr uint64_t kMaxWalkRead = 1u << 20;  // bytes of an object that are read here
+inline constexpr uint64_t kMaxWalkRead = 1u << 20;  // maximum bytes that are read of an object
 
 class StoreWalk {
  public:
@@ -46,7 +46,8 @@ class StoreWalk {
         store_.Read(key, ByteRange::At(0, size), std::as_writable_bytes(std::span(whole)));
     const auto suffix =
         store_.Read(key, ByteRange::Suffix(end.size()), std::as_writable_bytes(std::span(end)));
-    // (Only what is read as a whole is compared with its CRC.)
+    // Only reads of a whole object verify its CRC, so a range may be readable although the whole
+    // object is not.
     Require(!read || suffix, "what is readable as a whole to be readable by range", key);
     if (!read) return;
     Require(read->length == whole.size() && suffix->length == end.size(), "the promised size", key);

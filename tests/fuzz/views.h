@@ -1,4 +1,4 @@
-// The documents that all views show of a node, for the targets that read metadata.
+// Checks the documents that all views show of a node, for the targets that parse metadata.
 #pragma once
 
 #include <variant>
@@ -11,9 +11,9 @@
 
 namespace zarrfs {
 
-/// Whatever a view shows can be read again, and is an array of the same rank.
+/// Requires that the documents of a view can be parsed, and that a zarr.json has the same shape.
 inline void RequireReadable(const ArrayMetadata& metadata, const ArrayView& shown) {
-  if (shown.has_texts) return;  // (what it says of these is known once they were looked at)
+  if (shown.has_texts) return;  // the documents depend on the strings
   for (const Document& document : shown.documents) {
     if (document.name == "zarr.json") {
       const auto again = ParseZarrJson(document.bytes, "shown zarr.json");

@@ -1,4 +1,4 @@
-// Input: prefixes, one a line, and after an empty line locations, one a line.
+// Input: prefixes, one per line, then an empty line, then locations, one per line.
 #include "zarrcore/icechunk/virtual_prefix.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// Input: a zip file. Lists every folder of it, and reads every member as a whole and by range.
+// Input: a zip file. Lists every folder, and reads every member as a whole and by range.
 #include <memory>
 
 #include "tests/fuzz/store_walk.h"
