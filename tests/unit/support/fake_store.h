@@ -1,17 +1,16 @@
-// FakeStore: a Store in memory, whose every call can be counted, delayed, blocked, failed or
-// answered with other bytes.
+// FakeStore: a Store in memory. Tests can count its calls, delay or block them, and make them fail
+// or return other bytes.
 //
-// It behaves like a local directory: folders exist as soon as something lies below them and stay
-// when it is removed; Put over an object is a rename over it (a new inode; whoever holds the old
-// Object reads the old bytes on); RewriteInPlace keeps the inode and makes the old Object stale.
-// Times start in 2020 and grow by a second a change, so no version is young unless SetVersion says
-// so.
+// It behaves like a local folder. Folders exist once something is below them, and remain when that
+// is removed. Put() replaces an object like a rename: the inode is new, and old Objects still read
+// the old bytes. RewriteInPlace() keeps the inode and makes old Objects stale. Times start in 2020
+// and advance by a second per change, so no version is racy unless SetVersion() makes it so.
 //
 //   FakeStore store;
 //   store.Put("a/c/0", "shard bytes");
 //   store.FailWith(FakeStore::Call::kRead, "a/c", {ErrorCode::kIo, "cable pulled"});
 //
-// Every member may be called from any thread.
+// Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -43,9 +42,9 @@ class FakeStore final : public Store {
 
   FakeStore() { state_->Folder(""); }
 
-  // --- What it holds -----------------------------------------------------------------------------
+  // --- Contents ----------------------------------------------------------------------------------
 
-  /// Creates the object, or renames another one over it.
+  /// Creates the object, or replaces it like a rename.
   void Put(std::string_view key, std::string_view bytes) {
     const Change change(*state_);
     Entry entry;
@@ -59,7 +58,7 @@ class FakeStore final : public Store {
     state_->Folder(std::string(key));
   }
 
-  /// Other bytes under the same inode, as a program that opens the file for writing does.
+  /// Replaces the bytes under the same inode, like a program that opens the file for writing.
   void RewriteInPlace(std::string_view key, std::string_view bytes) {
     const Change change(*state_);
     state_->changes.keys.emplace_back(key);
@@ -70,8 +69,8 @@ class FakeStore final : public Store {
     entry.bytes = std::make_shared<const std::string>(bytes);
   }
 
-  /// Something that is there and refused: listed as such; whatever is asked of it, or of what would
-  /// lie below it, fails with `error`.
+  /// Adds an entry that is listed as refused. All calls for the entry, or for keys below it, fail
+  /// with `error`.
   void PutRefused(std::string_view key, const Error& error, bool is_folder = false) {
     Put(key, "");
     const std::lock_guard lock(state_->mutex);
@@ -81,10 +80,10 @@ class FakeStore final : public Store {
     for (const Call call : kAllCalls) state_->faults[{call, std::string(key)}].error = error;
   }
 
-  /// Removes an object, or a folder with all that lies below it.
+  /// Removes an object, or a folder with everything below it.
   void Remove(std::string_view key) {
     const Change change(*state_);
-    // What lies below goes, and is reported, first.
+    // Reports the entries of a folder before the folder itself.
     const auto end = state_->entries.end();
     for (auto at = state_->entries.lower_bound(std::string(key)); at != end;) {
       if (!at->first.starts_with(key)) break;
@@ -95,7 +94,7 @@ class FakeStore final : public Store {
     state_->Touch(ParentOf(std::string(key)));
   }
 
-  /// The whole store is moved away, or back as it was.
+  /// Moves the whole store away, or back unchanged.
   void SetGone(bool gone) {
     const Change change(*state_);
     if (gone != state_->away.empty()) return;
@@ -104,7 +103,7 @@ class FakeStore final : public Store {
     state_->changes.all = true;
   }
 
-  /// Gives an object or folder another version; the size stays what the bytes are.
+  /// Gives an object or folder another version, but keeps its size.
   void SetVersion(std::string_view key, Version version) {
     const std::lock_guard lock(state_->mutex);
     Entry& entry = state_->entries.at(std::string(key));
@@ -112,7 +111,7 @@ class FakeStore final : public Store {
     entry.info.version = std::move(version);
   }
 
-  /// Mode, uid and gid of an object or folder.
+  /// Sets mode, uid and gid of an object or folder.
   void SetOwner(std::string_view key, uint32_t mode, uint32_t uid, uint32_t gid) {
     const std::lock_guard lock(state_->mutex);
     ObjectInfo& info = state_->entries.at(std::string(key)).info;
@@ -121,7 +120,8 @@ class FakeStore final : public Store {
     info.gid = gid;
   }
 
-  /// Old Objects of replaced or removed keys answer kStale, as in a store without descriptors.
+  /// If true, old Objects of replaced or removed keys fail with kStale, as in a store without
+  /// descriptors.
   void SetReplacedIsStale(bool stale) {
     const std::lock_guard lock(state_->mutex);
     state_->replaced_is_stale = stale;
@@ -137,16 +137,15 @@ class FakeStore final : public Store {
     state_->granularity_ns = granularity;
   }
 
-  /// Counts changes (Store::change_count()), reports them to whoever has called StartWatching(), in
-  /// the thread that made them, and can watch every folder.
+  /// If true, the store counts changes (Store::change_count()), can watch every folder, and reports
+  /// changes to the listener of StartWatching(), on the thread that makes them.
   void SetCountsChanges(bool counts) {
     const std::lock_guard lock(state_->mutex);
     state_->counts_changes = counts;
   }
 
-  // --- What goes wrong: for keys that start with `prefix` ("" is all of them).
-  // ---------------------- Where several apply, a call first waits, then fails, then answers with
-  // other or fewer bytes.
+  // --- Faults, for keys that start with `prefix` -------------------------------------------------
+  // If several apply, a call first waits, then fails, then returns other or fewer bytes.
 
   void FailWith(Call call, std::string_view prefix, Error error) {
     Add(call, prefix, [&](Fault& fault) { fault.error = std::move(error); });
@@ -159,7 +158,7 @@ class FakeStore final : public Store {
     Add(call, prefix, [&](Fault& fault) { fault.delay = delay; });
   }
 
-  /// Such calls do not answer before Release().
+  /// These calls do not return before Release().
   void Block(Call call, std::string_view prefix) {
     Add(call, prefix, [](Fault& fault) { fault.blocks = true; });
   }
@@ -169,42 +168,41 @@ class FakeStore final : public Store {
     state_->changed.notify_all();
   }
 
-  /// Reads find the end after `bytes` bytes, though the size says otherwise: kDamaged if the range
-  /// reaches beyond.
+  /// Objects end after `bytes` bytes, although their sizes do not change. Reads of bytes beyond
+  /// fail with kDamaged.
   void Shorten(std::string_view prefix, size_t bytes) {
     for (const Call call : {Call::kRead, Call::kObjectRead}) {
       Add(call, prefix, [&](Fault& fault) { fault.ends_at = bytes; });
     }
   }
 
-  /// Reads see `bytes` (repeated to the object's size), which no version or size gives away.
+  /// Reads return `bytes`, repeated to the object's size. Version and size do not change.
   void AnswerWith(std::string_view prefix, std::string_view bytes) {
     for (const Call call : {Call::kRead, Call::kObjectRead}) {
       Add(call, prefix, [&](Fault& fault) { fault.other_bytes = std::string(bytes); });
     }
   }
 
-  /// Listings of such folders give so many names, then fail with kIo.
+  /// Listings return `names` names, then fail with kIo.
   void EndListings(std::string_view prefix, size_t names) {
     Add(Call::kList, prefix, [&](Fault& fault) { fault.listing_ends_at = names; });
   }
 
-  /// All goes well again; what was blocked goes on.
+  /// Removes all faults. Blocked calls continue.
   void ClearFaults() {
     const std::lock_guard lock(state_->mutex);
     state_->faults.clear();
     state_->changed.notify_all();
   }
 
-  // --- What was asked
-  // -------------------------------------------------------------------------------
+  // --- Counters ----------------------------------------------------------------------------------
 
-  /// Calls that began, failed ones included.
+  /// The number of calls, including failed ones.
   [[nodiscard]] uint64_t count(Call call) const {
     const std::lock_guard lock(state_->mutex);
     return state_->counts[Index(call)];
   }
-  /// Calls of this kind for keys that start with `prefix`.
+  /// The number of calls for keys that start with `prefix`.
   [[nodiscard]] uint64_t count(Call call, std::string_view prefix) const {
     const std::lock_guard lock(state_->mutex);
     uint64_t sum = 0;
@@ -234,15 +232,14 @@ class FakeStore final : public Store {
     state_->bytes_read = 0;
   }
 
-  /// Waits until `number` calls hang in Block(); false if they do not within 10 s.
+  /// Waits until `number` calls are blocked. False after 10 s.
   [[nodiscard]] bool WaitUntilBlocked(size_t number = 1) const {
     std::unique_lock lock(state_->mutex);
     return state_->changed.wait_for(lock, std::chrono::seconds(10),
                                     [&] { return state_->blocked >= number; });
   }
 
-  // --- Store
-  // ----------------------------------------------------------------------------------------
+  // --- Store -------------------------------------------------------------------------------------
 
   [[nodiscard]] Result<ObjectInfo> Stat(std::string_view key) const override {
     std::unique_lock lock(state_->mutex);
@@ -343,13 +340,13 @@ class FakeStore final : public Store {
     return Fail(ErrorCode::kNotFound, "{}: no such object", key);
   }
 
-  // Shared with the objects, which may outlive the store. All members but `mutex` and `changed` are
-  // read and written under `mutex`.
+  // Shared with the Objects, which may outlive the store. `mutex` guards all members except
+  // `changed`.
   struct State {
     mutable std::mutex mutex;
     std::condition_variable changed;
     std::map<std::string, Entry> entries;
-    std::map<std::string, Entry> away;  // all of it, while the store is gone
+    std::map<std::string, Entry> away;  // the entries while the store is gone
     Changes changes;                    // not reported yet
     ChangeListener listener;
     std::map<std::pair<Call, std::string>, Fault> faults;
@@ -403,7 +400,8 @@ class FakeStore final : public Store {
       Add(key, std::move(folder));
     }
 
-    // Counts the call and waits as long as it shall; the lock is released meanwhile.
+    // Counts a call, and applies its delay and block. Releases the lock while it waits. Returns the
+    // faults of the call, or fails with the error among them.
     Result<Fault> Begin(Call call, std::string_view key, std::unique_lock<std::mutex>& lock) {
       ++counts[Index(call)];
       ++counts_by_key[{call, std::string(key)}];
@@ -425,7 +423,7 @@ class FakeStore final : public Store {
       return fault;
     }
 
-    // All faults whose prefix the key has; of two that contradict each other, the longer prefix.
+    // Merges all faults whose prefix matches the key. If two conflict, the longer prefix wins.
     Fault Sum(Call call, std::string_view key) const {
       Fault sum;
       for (const auto& [where, fault] : faults) {
@@ -460,7 +458,7 @@ class FakeStore final : public Store {
     }
   };
 
-  // Holds the lock while the store is changed; reports the change when the lock is released.
+  // Holds the lock during a change to the store. Reports the change after releasing the lock.
   class Change {
    public:
     explicit Change(State& state) : state_(state) { state_.mutex.lock(); }
@@ -505,7 +503,7 @@ class FakeStore final : public Store {
     const Entry entry_;
   };
 
-  // Goes on behind the name it gave last, whatever has changed; the names are in order.
+  // Lists names in order. Continues after the last name returned, regardless of changes.
   class FakeFolderStream final : public FolderStream {
    public:
     FakeFolderStream(std::shared_ptr<State> state, std::string folder)
@@ -537,7 +535,7 @@ class FakeStore final : public Store {
    private:
     const std::shared_ptr<State> state_;
     const std::string folder_;
-    std::string last_;  // key
+    std::string last_;  // the key of the last name returned
     size_t given_ = 0;
   };
 

@@ -1,4 +1,4 @@
-// What a store lists.
+// The listing of a folder as a string.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace zarrfs {
 
-/// The names in a folder, each with a blank at its end; "/" marks a folder, "!" what is refused.
-/// The error code if the folder cannot be listed.
+/// The names in a folder, each followed by a blank. "/" marks folders, "!" refused entries. The
+/// error code if the folder cannot be listed.
 inline std::string FolderNames(const Store& store, std::string_view folder) {
   const auto entries = store.List(folder);
   if (!entries) return std::string(ToString(entries.error().code));

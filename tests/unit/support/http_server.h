@@ -1,4 +1,4 @@
-// HttpServer: a web server on a port of this machine, whose answers a test writes byte by byte.
+// HttpServer: a web server on a local port. A test writes its responses byte by byte.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,12 +18,12 @@ namespace zarrfs {
 
 class HttpServer {
  public:
-  /// Gives the answer to a request, as many pieces as it likes.
+  /// Sends a piece of the response. May be called any number of times.
   using Send = std::function<void(std::string_view piece)>;
   using Handler = std::function<void(const std::string& request, const Send& send)>;
 
-  /// `handler` is called on one thread, for one connection after the other, each of which has one
-  /// request. Its answers end with the connection.
+  /// Calls `handler` on one thread, for one connection at a time. Each connection has one request,
+  /// and is closed after the response.
   explicit HttpServer(Handler handler) : handler_(std::move(handler)) {
     sockaddr_in address = {};
     address.sin_family = AF_INET;

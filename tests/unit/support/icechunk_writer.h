@@ -1,5 +1,5 @@
-// Writes the files of an Icechunk repository for tests, whole and uncompressed, so that a test can
-// also write what no writer does.
+// Writes the files of an Icechunk repository for tests, uncompressed. Tests can also write files
+// that no other writer makes.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ inline std::string IcechunkHeader(IcechunkFileType type, uint8_t version = 1,
 
 struct WrittenReference {
   std::vector<uint32_t> index;
-  uint8_t chunk = 0;  // IcechunkIdOf(); 0: inline, or virtual
+  uint8_t chunk = 0;  // see IcechunkIdOf(); 0 for an inline or virtual chunk
   uint64_t offset = 0;
   uint64_t length = 0;
   std::string inlined = {};
@@ -51,7 +51,7 @@ struct WrittenNode {
   uint8_t id = 0;
   bool is_array = false;
   uint32_t rank = 0;
-  /// Manifests: IcechunkIdOf(), and begin and end on each axis.
+  /// For each manifest the number of its id (IcechunkIdOf()), and begin and end on each axis.
   std::vector<std::pair<uint8_t, std::vector<std::pair<uint32_t, uint32_t>>>> boxes = {};
 };
 
@@ -94,7 +94,7 @@ class IcechunkWriter {
     return writer.File(IcechunkFileType::kManifest);
   }
 
-  /// `refs`: names and numbers of `snapshots`.
+  /// Names, and the indexes of the snapshots to which they lead.
   using Refs = std::vector<std::pair<std::string, uint32_t>>;
   static std::string Repo(const Refs& branches, const Refs& tags,
                           const std::vector<uint8_t>& snapshots, uint8_t availability = 0) {

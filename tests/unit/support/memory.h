@@ -1,4 +1,4 @@
-// How much memory something takes, for tests of bounds.
+// Measures memory, for tests of limits.
 #pragma once
 
 #include <malloc.h>
@@ -17,7 +17,7 @@ extern "C" size_t __sanitizer_get_current_allocated_bytes();
 
 namespace zarrfs {
 
-/// Bytes that are allocated now; 0 where that is not known.
+/// The number of bytes allocated now; 0 if unknown.
 inline size_t LiveBytes() {
 #if defined(ZARRFS_HAS_SANITIZER_ALLOCATOR)
   return __sanitizer_get_current_allocated_bytes();
@@ -29,7 +29,7 @@ inline size_t LiveBytes() {
 #endif
 }
 
-/// A line of /proc/self/status, in bytes.
+/// The value of a line of /proc/self/status, in bytes; 0 if it is absent.
 inline size_t MemoryStatus(const std::string& name) {
   std::ifstream file("/proc/self/status");
   for (std::string word; file >> word;) {
@@ -41,8 +41,8 @@ inline size_t MemoryStatus(const std::string& name) {
   return 0;
 }
 
-/// How much more memory the process had at its peak while `run` ran than before; nullopt if the
-/// kernel does not say.
+/// How far the peak memory of the process during `run` exceeds its memory before, in bytes; nullopt
+/// if the kernel does not report it.
 template <typename Run>
 std::optional<size_t> PeakBytesOf(Run run) {
   std::ofstream reset("/proc/self/clear_refs");

@@ -1,4 +1,4 @@
-// What an object of a store holds.
+// The contents of an object as a string.
 #pragma once
 
 #include <fmt/format.h>

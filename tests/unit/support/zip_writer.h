@@ -1,4 +1,4 @@
-// Zip files for tests, right and wrong ones: each field of a member can be set to something else.
+// Writes valid and invalid zip files for tests. Each field of a member can be set to a wrong value.
 //
 //   ZipWriter zip;
 //   zip.Add("a/zarr.json", "{}");
@@ -24,11 +24,11 @@ class ZipWriter {
     std::string name = {};
     std::string bytes = {};
     bool deflates = false;
-    bool is_zip64 = false;   // sizes and offset are in the field of zip64
-    uint32_t unix_mode = 0;  // "made by" is Unix if it is set
+    bool is_zip64 = false;   // true if sizes and offset are in the zip64 extra field
+    uint32_t unix_mode = 0;  // if not 0, "version made by" is Unix
     uint16_t flags = 0;
     std::string local_extra = {};
-    // What the records say, where it is not the truth.
+    // Values that the records have instead of the correct ones.
     std::optional<uint16_t> method = {};
     std::optional<uint32_t> crc = {};
     std::optional<uint64_t> size = {};
@@ -52,7 +52,7 @@ class ZipWriter {
     const uint64_t header = member.header.value_or(file_.size());
     const std::string name = member.local_name.value_or(member.name);
 
-    // The local header, without sizes, as those who write to a pipe have it.
+    // The local header has no sizes, like the headers of programs that write to a pipe.
     file_ += Number(0x04034b50, 4) + Number(20, 2) + Number(member.flags | 8U, 2) +
              Number(method, 2) + std::string(4 + 12, '\0') + Number(name.size(), 2) +
              Number(member.local_extra.size(), 2) + name + member.local_extra + packed;
@@ -74,7 +74,7 @@ class ZipWriter {
     ++members_;
   }
 
-  /// `has_zip64_end`: the values are in the zip64 record.
+  /// `has_zip64_end`: the values are in the zip64 end record.
   [[nodiscard]] std::string Finish(std::string_view comment = "",
                                    bool has_zip64_end = false) const {
     std::string file = file_ + directory_;
@@ -107,7 +107,7 @@ class ZipWriter {
     return out;
   }
 
-  /// Little-endian.
+  /// The `size` bytes of `value`, little-endian.
   static std::string Number(uint64_t value, size_t size) {
     std::string text(size, '\0');
     StoreLittle(std::as_writable_bytes(std::span(text)), value);
