@@ -1,11 +1,11 @@
-// FirstBytes: the first bytes of objects of a slow store that were opened and will probably be read
-// soon, so that opening and reading a small object are one request.
+// FirstBytes: the first bytes of objects in a slow store that were opened and will probably be read
+// soon. Opening and reading a small object thus takes one request.
 //
-// Bytes are kept until they were read to their end, or until room is needed. Readers get them only
-// while they accept the age of the answer (base/answer_age.h), and only for the version that they
-// ask for. Bytes that nobody reads cost bandwidth, so opening spends credit, and reading what was
-// opened earns it back: a program that only asks for sizes soon causes requests without bytes.
-// Thread-safe.
+// Bytes are kept until they have been read to their end, or are evicted. A reader gets bytes only
+// of the version that it requests, and only if it accepts the age of the answer
+// (base/answer_age.h). Unread bytes waste bandwidth, so opening an object spends credit, and
+// reading it earns the credit back. For a program that only asks for sizes, requests soon come
+// without bytes. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -25,12 +25,12 @@ namespace zarrfs {
 
 class FirstBytes {
  public:
-  /// The maximum number of bytes that are requested with an object.
+  /// The maximum number of bytes that are requested when an object is opened.
   static constexpr size_t kMaxBytes = 1u << 20;
   /// The maximum number of bytes that are kept, and of bytes that may be unread.
   static constexpr size_t kAllBytes = 16u << 20;
 
-  /// The buffer of one request; its destructor returns the credit if Keep() was not called.
+  /// The buffer of one request. The destructor returns the credit if Keep() was not called.
   class Request {
    public:
     Request(Request&& other) noexcept;
@@ -38,8 +38,8 @@ class FirstBytes {
     ~Request();
 
     [[nodiscard]] std::span<std::byte> buffer() const { return {bytes_.get(), kMaxBytes}; }
-    /// Keeps the first `length` bytes of the buffer as those of `object`. `asked_ns` and
-    /// `changed_ns` as for IsAccepted().
+    /// Keeps the first `length` bytes of the buffer as the first bytes of `object`. `asked_ns`,
+    /// `changed_ns`: as for IsAccepted().
     void Keep(const std::string& key, const Object& object, size_t length, int64_t asked_ns,
               std::optional<int64_t> changed_ns);
 
@@ -61,7 +61,7 @@ class FirstBytes {
   [[nodiscard]] size_t Read(const std::string& key, const Version& version, uint64_t offset,
                             std::span<std::byte> out);
 
-  /// Reports that an object of `size` bytes, which was opened without its bytes, is read.
+  /// Reports that a reader reads an object of `size` bytes that was opened without its first bytes.
   void OnReadWithout(uint64_t size) {
     if (size <= kMaxBytes) credit_.Earn(size);
   }
@@ -78,11 +78,11 @@ class FirstBytes {
     MemoryBudget::Share memory;
   };
 
-  // Drops bytes that no reader accepts any more.
+  // Evicts bytes that are too old for any reader.
   void Sweep(int64_t now_ns);
 
   Credit credit_{kAllBytes};
-  // The number of bytes that the next object probably has, at most kMaxBytes.
+  // The expected size of the next object, at most kMaxBytes.
   std::atomic<size_t> expected_ = kMaxBytes;
   std::atomic<int64_t> swept_ns_ = 0;
   LruCache<std::string, Kept> kept_{kAllBytes, 1};

@@ -27,7 +27,7 @@ using KeyList = std::vector<std::string>;
 /// True if the key may be a folder. False for names of documents, which are the most frequent keys.
 [[nodiscard]] bool MayBeFolder(std::string_view key);
 
-/// True if a folder with this name, in the folder of an array, contains chunks.
+/// True if `name` can be that of a chunk folder in the folder of an array: "c", or a number.
 [[nodiscard]] bool MayBeOfChunks(std::string_view name);
 
 }  // namespace zarrfs

@@ -11,14 +11,16 @@ namespace zarrfs {
 
 struct LargeDocument {
   std::string text;
-  MemoryBudget::Share memory;  // the memory for the document
+  MemoryBudget::Share memory;  // the memory reserved for the document
   ObjectInfo info;
 };
 
-/// kTooLarge if it exceeds kMaxConsolidatedBytes or the memory budget.
+/// Reads a document. kTooLarge if it exceeds kMaxConsolidatedBytes. Fails like MemoryBudget::Take()
+/// if the budget has no room for it.
 [[nodiscard]] Result<LargeDocument> ReadLarge(const Store& store, const std::string& key);
 
-/// The document after EraseConsolidated(); kTooLarge if that exceeds kMaxMetadataBytes.
+/// Reads a document and removes its consolidated metadata (EraseConsolidated()). kTooLarge if the
+/// rest exceeds kMaxMetadataBytes.
 [[nodiscard]] Result<std::string> ReadWithoutNodes(const Store& store, const std::string& key);
 
 }  // namespace zarrfs

@@ -7,8 +7,8 @@
 
 namespace zarrfs {
 
-/// True for `.zarray`, `.zgroup`, `.zattrs` and `.zmetadata`. A node may have such a name in Zarr
-/// v3, but readers look the names up as those of documents.
+/// True for `.zarray`, `.zgroup`, `.zattrs` and `.zmetadata`. In Zarr v3, a node may have such a
+/// name, but readers look these names up as documents.
 [[nodiscard]] inline bool IsNameOfV2Document(std::string_view name) {
   constexpr std::array<std::string_view, 4> kNames = {".zarray", ".zgroup", ".zattrs",
                                                       ".zmetadata"};

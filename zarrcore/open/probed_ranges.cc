@@ -11,7 +11,7 @@ namespace zarrfs {
 namespace {
 
 constexpr size_t kBytesOfProbed = 4u << 20;
-// A longer index is not requested to find out whether a shard exists.
+// The maximum size of an index that a probe requests.
 constexpr uint64_t kMaxRange = 4u << 10;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// ProbedRanges: the ranges by which a store that cannot be listed was asked whether its shards
-// exist. They are the ranges that readers of the shards ask for first, their indexes, so that
-// listing an array and then its shards asks for each of them once. Thread-safe.
+// ProbedRanges: keeps the bytes that were received while probing which shards exist in a store that
+// cannot be listed. A probe requests the index of a shard, which a reader of the shard needs first.
+// Listing an array and then its shards thus requests each index once. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ class ProbedRanges {
  public:
   ProbedRanges();
 
-  /// The range by which to ask whether an object of an array exists: that of its index if it is a
-  /// shard with a short one, otherwise the first byte.
+  /// The range that a probe for an object of an array requests: the index, if the object is a shard
+  /// with a short index; otherwise the first byte.
   [[nodiscard]] static ByteRange RangeOf(const ArrayLayout& layout);
 
-  /// Whether the object exists. Keeps its bytes in `range` unless that is one byte.
+  /// True if the object exists. Keeps its bytes in `range`, unless `range` is one byte.
   [[nodiscard]] Result<bool> Probe(const Store& store, const std::string& key, ByteRange range);
 
-  /// The kept answer to exactly this request, which is then no longer kept; nullopt if there is
-  /// none, or the caller does not accept its age.
+  /// Removes the answer that is kept for `key`, and returns it if it answers exactly this request
+  /// and the caller accepts its age; otherwise nullopt.
   [[nodiscard]] std::optional<ReadAnswer> Take(std::string_view key, ByteRange range,
                                                std::span<std::byte> out);
 

@@ -32,24 +32,25 @@ using recent::Remembered;
 using recent::RememberedObject;
 using recent::Text;
 
-constexpr size_t kMaxListed = 1000;  // names in a remembered listing
+constexpr size_t kMaxListed = 1000;  // the maximum number of names in a remembered listing
 // The size of the first request. The root's document may hold consolidated metadata.
 constexpr size_t kFirstBytes = 64u << 10;
 constexpr size_t kFirstBytesOfRoot = 1u << 20;
-// How often an answer that another thread has asked for may turn out to be too old.
+// The last attempt sends its own request instead of sharing another thread's, whose answer may be
+// too old for this thread.
 constexpr int kMaxAttempts = 3;
 
 constexpr std::array<std::string_view, 5> kNamesOfDocuments = {"zarr.json", ".zarray", ".zgroup",
                                                                ".zattrs", ".zmetadata"};
 
-// Those that make a folder a node.
+// The documents that make a folder a node.
 constexpr auto kDocumentsOfNodes = std::span(kNamesOfDocuments).first<3>();
 
 bool IsDocument(std::string_view key) {
   return std::ranges::find(kNamesOfDocuments, NameOf(key)) != kNamesOfDocuments.end();
 }
 
-// Passes a listing on, and remembers it once it has ended.
+// Forwards a listing, and remembers it at its end.
 class RecordedStream final : public FolderStream {
  public:
   RecordedStream(std::unique_ptr<FolderStream> stream, std::shared_ptr<Memory> memory,
@@ -100,13 +101,13 @@ class RecordedStream final : public FolderStream {
       memory_->documents.Put(key, std::move(remembered), ChargeOf(key));
     }
   }
-  // Asks for the object, whose listed version is `listed`.
+  // Requests the version of the object, and compares it with `listed`, its version in the listing.
   void Compare(const std::string& key, const Version& listed) {
     if (--comparisons_ < 0) return;
     const auto version = ask_(key);
     if (!version) return;
     if (*version == listed) memory_->listed_versions = Trust::kYes;
-    // Another ETag may be that of an object that was replaced meanwhile.
+    // One difference proves nothing, because the object may have been replaced in the meantime.
     if (*version != listed && comparisons_ == 0) memory_->listed_versions = Trust::kNo;
   }
 
@@ -116,8 +117,8 @@ class RecordedStream final : public FolderStream {
   const std::string folder_;
   Listing listing_;
   size_t bytes_ = 0;
-  bool is_over_ = false;  // it has ended, or is too long
-  int comparisons_ = 2;   // how many objects may be asked for
+  bool is_over_ = false;  // the listing has ended, or is too long
+  int comparisons_ = 2;   // how many versions may still be requested
 };
 
 class RecentAnswers final : public ForwardingStore {
@@ -141,28 +142,30 @@ class RecentAnswers final : public ForwardingStore {
   using Known = Documents::ValuePtr;
   enum class Want { kInfo, kText };
 
-  // What is remembered of a document, if the thread accepts it, or else a new answer. Of documents
-  // that are too large, that may be older.
+  // Returns the remembered document if this thread accepts its age; otherwise a new answer. If
+  // `want` is kText and the document is too large to be remembered, its age is ignored, because the
+  // caller then reads it from the store.
   [[nodiscard]] Result<Known> Ask(const std::string& key, Want want) const;
-  // Makes the request. `known`: what is remembered; may be null.
+  // Sends the request. `known`: the remembered document; may be null.
   [[nodiscard]] Result<Documents::Loaded> Load(const std::string& key, Want want,
                                                const Known& known) const;
-  // The names in a folder, listed by one thread at a time. Null if that fails.
+  // Returns the names in a folder; null on failure. One thread at a time requests the listing.
   [[nodiscard]] std::shared_ptr<const Listing> ListingOf(const std::string& folder) const;
-  // If `key` is a document of a node that is named like a document of Zarr v2, and a listing of the
-  // folder does not have that node: when the listing was requested. Requests one if necessary.
+  // Avoids requests for the documents of nodes that are named like a document of Zarr v2. If `key`
+  // is such a document, and the listing of the node's parent does not contain the node, returns
+  // when the listing was requested; otherwise nullopt. Requests the listing if necessary.
   [[nodiscard]] std::optional<int64_t> WhenUnlisted(const std::string& key) const;
-  // Reads the document; without its text if it is too large or memory is short, or if it takes more
-  // than one request and is not wanted.
+  // Requests the document. The result has no text if the document is too large, if memory is short,
+  // or if `want` is kInfo and the text takes a second request.
   [[nodiscard]] Result<Remembered> ReadText(const std::string& key, Want want) const;
 
-  // The attributes of an object or folder that is no document. That there is none is remembered.
+  // Returns the attributes of an object or folder that is not a document. Remembers absence.
   [[nodiscard]] Result<ObjectInfo> StatOther(const std::string& key) const;
 
-  // Finds out the version of an object that is no document, which is remembered.
+  // Reads at most one byte of an object that is not a document. Remembers the object's version.
   [[nodiscard]] Result<ReadAnswer> ReadOther(const std::string& key, ByteRange range,
                                              std::span<std::byte> out) const;
-  // The same by requests of objects alone.
+  // Like StatOther(), for a store that cannot be listed: only requests objects.
   [[nodiscard]] Result<ObjectInfo> StatByObjects(const std::string& key) const;
 
   const std::shared_ptr<const Store> store_;
@@ -186,7 +189,7 @@ Result<Remembered> RecentAnswers::ReadText(const std::string& key, Want want) co
   const uint64_t size = document.info->size();
   if (document.is_too_large() || (want == Want::kInfo && answer->length < size)) return document;
   auto memory = ProcessMemory().Take(size);
-  // Without memory in the budget, a small text is given to its readers and not remembered.
+  // If the budget has no room, a small text is returned to its reader, but not remembered.
   if (!memory && size > kFirstBytes) return document;
   if (memory) text->memory = *std::move(memory);
   const auto have = static_cast<size_t>(std::min<uint64_t>(answer->length, size));
@@ -216,7 +219,7 @@ std::shared_ptr<const Listing> RecentAnswers::ListingOf(const std::string& folde
       if (names->empty()) break;
       count += names->size();
     }
-    auto remembered = memory_->listings.Get(folder);  // by the stream
+    auto remembered = memory_->listings.Get(folder);  // put there by the stream
     if (remembered == nullptr) return Fail(ErrorCode::kIo, "{}: listing not remembered", folder);
     return recent::Listings::Loaded{std::move(remembered), sizeof(Listing)};
   };
@@ -242,9 +245,9 @@ Result<Documents::Loaded> RecentAnswers::Load(const std::string& key, Want want,
   const auto unlisted_ns = WhenUnlisted(key);
   const int64_t asked_ns = unlisted_ns.value_or(SteadyNowNs());
   Remembered document;
-  // Whoever asks for the attributes of a document that nobody has read will probably read it.
+  // A program that asks for the attributes of an unknown document will probably read it, too.
   if (unlisted_ns) {
-    // There is no such document.
+    // The document does not exist.
   } else if (want == Want::kText || known == nullptr) {
     auto read = ReadText(key, want);
     if (!read) return Fail(read);
@@ -327,7 +330,7 @@ Result<ObjectInfo> RecentAnswers::StatOther(const std::string& key) const {
     memory_->documents.Put(key, std::move(absent), ChargeOf(key));
   }
   if (info && known != nullptr) {
-    // A caller that has seen this version must not be given an earlier one.
+    // A caller that has seen this version must not get an earlier one.
     if (known->object == nullptr || known->info->version != info->version || known->is_racy) {
       memory_->documents.Erase(key, known);
     } else {
@@ -349,7 +352,7 @@ Result<ReadAnswer> RecentAnswers::ReadOther(const std::string& key, ByteRange ra
     auto object = std::make_shared<KnownObject>(known->object, memory_, key, known->was_listed);
     return ReadAnswer{std::move(object), std::min(range.offset, known->info->size())};
   }
-  // An empty range opens the object. Unless it is known, a read will probably follow.
+  // An empty range opens the object. Unless the object is known, a read will probably follow.
   const bool is_opened = !needs_bytes && keeps_first_bytes_ && known == nullptr;
   auto first = is_opened ? memory_->first_bytes.Begin() : std::nullopt;
   const int64_t asked_ns = SteadyNowNs();

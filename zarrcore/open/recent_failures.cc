@@ -22,12 +22,13 @@ struct Failure {
   int64_t until_ns;
 };
 
-// What a store, its objects and its streams share. Thread-safe.
+// The state shared by a store, its objects and its streams. Thread-safe.
 class Failures {
  public:
   explicit Failures(RecentFailuresTimes times) : times_(times) {}
 
-  /// The result of `call`, a request for `key`, unless it would probably fail after a long wait.
+  /// Runs `call`, a request for `key`, and returns its result. If the request would probably fail
+  /// after a long wait, fails at once instead.
   template <typename Call>
   auto Try(std::string_view key, const Call& call) -> decltype(call()) {
     const int64_t begun_ns = SteadyNowNs();
@@ -52,8 +53,7 @@ class Failures {
   }
   void OnFailure(std::string_view key, const Error& error, int64_t begun_ns) {
     if (error.code != ErrorCode::kTimedOut && error.code != ErrorCode::kIo) {
-      // The server says that something does not exist, for example. Other failures are this
-      // thread's.
+      // These two codes are answers of the server. Other codes say nothing about the server.
       const bool is_answer =
           error.code == ErrorCode::kNotFound || error.code == ErrorCode::kPermissionDenied;
       if (is_answer) answered_ns_ = SteadyNowNs();
@@ -76,7 +76,7 @@ class Failures {
   const RecentFailuresTimes times_;
   LruCache<std::string, Failure> of_keys_{kBytesOfFailures, 1};
   std::atomic<int64_t> answered_ns_ = 0;  // when the latest request was answered
-  std::atomic<int64_t> until_ns_ = 0;     // no failure holds longer
+  std::atomic<int64_t> until_ns_ = 0;     // when the last remembered failure expires
   Mutex mutex_;
   Error latest_ GUARDED_BY(mutex_){};
   int64_t all_begun_ns_ GUARDED_BY(mutex_) = 0;

@@ -1,10 +1,10 @@
-// RecentFailures: a store that does not wait again for a server that has just not answered.
+// RecentFailures: a store that does not wait again for a server that has just failed to answer.
 //
 // A program that reads one file makes several requests to the mount, and each needs several
-// objects. If each of them waited for a server that hangs, one read would take many times
-// `timeout=`. So after a request that failed has waited for a second or longer, requests for the
-// same object fail at once for as long as that took, but at most 5 s; and if the server has
-// answered nothing since that request began, those for any object fail at once for a second.
+// objects. If each request waited for a hung server, one read would take many times `timeout=`. So
+// if a request fails after a second or more, requests for the same object fail at once for the same
+// length of time, at most 5 s. If the server has answered nothing since the failed request began,
+// requests for any object fail at once for one second.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace zarrfs {
 
-/// The default times, in nanoseconds, are shortened by tests.
+/// Times in nanoseconds. Tests use shorter ones.
 struct RecentFailuresTimes {
   int64_t costly_ns = 1'000'000'000;
   int64_t max_hold_ns = 5'000'000'000;

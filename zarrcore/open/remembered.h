@@ -1,4 +1,5 @@
-// What RecentAnswers remembers: documents, versions of other objects, absences and listings.
+// The answers that RecentAnswers remembers: documents, versions of other objects, absences and
+// listings.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +20,13 @@
 
 namespace zarrfs::recent {
 
-inline constexpr size_t kAllBytes = 16u << 20;  // of all remembered documents
+inline constexpr size_t kAllBytes = 16u << 20;  // for all remembered documents
 inline constexpr size_t kListedBytes = 4u << 20;
 // A larger document is not remembered.
 inline constexpr uint64_t kMaxBytes = 8u << 20;
-// A shorter read of a part of an object is that of a header, which tells the size of a file.
+// A shorter read that ends before the end of an object only reads a header, for the size of a file.
 inline constexpr size_t kLeastRead = 4096;
-// After so many listed objects that were not of the listed version, listed versions are not used.
+// After this many objects with another version than the listed one, listed versions are not used.
 inline constexpr int kMaxStale = 8;
 
 struct Text {
@@ -34,12 +35,12 @@ struct Text {
 };
 
 struct Remembered {
-  int64_t asked_ns = 0;            // of SteadyNowNs(), before the request
-  std::optional<ObjectInfo> info;  // nullopt: there is no such object
+  int64_t asked_ns = 0;            // SteadyNowNs() before the request
+  std::optional<ObjectInfo> info;  // nullopt if the object does not exist
   bool is_racy = false;
-  std::shared_ptr<const Text> text;      // of a document; null: not remembered
-  std::shared_ptr<const Object> object;  // of another object; null: not remembered
-  bool was_listed = false;               // the object
+  std::shared_ptr<const Text> text;      // the text of a document; null if it is not remembered
+  std::shared_ptr<const Object> object;  // an object that is not a document; null if not remembered
+  bool was_listed = false;               // the version of `object` is from a listing
 
   [[nodiscard]] bool is_too_large() const { return info && info->size() > kMaxBytes; }
   [[nodiscard]] std::optional<int64_t> changed_ns() const {
@@ -83,19 +84,19 @@ inline size_t ChargeOf(const std::string& key) {
   return sizeof(Remembered) + 128 + 2 * key.capacity() + kOfObject;
 }
 
-// What streams and their store share.
+// The state shared by a store and its streams.
 struct Memory {
-  Documents documents{kAllBytes};  // also other objects, and absent ones
+  Documents documents{kAllBytes};  // also other objects, and absences
   FirstBytes first_bytes;
   Listings listings{kListedBytes};
-  // Whether listings state versions as requests for objects do, as far as is known: one that does
-  // not would make each object look replaced.
+  // True if listings are known to report the same versions as requests for the objects do.
+  // Otherwise each listed object would look replaced.
   enum class Trust { kUnknown, kYes, kNo };
   std::atomic<Trust> listed_versions = Trust::kUnknown;
-  std::atomic<int> stale = 0;  // listed objects that turned out to have been replaced
+  std::atomic<int> stale = 0;  // the number of listed objects that turned out to be replaced
 
-  // Listings may state some versions in a different form than requests for the objects do. After
-  // kMaxStale objects, listed versions are no longer used.
+  // Forgets an object that was replaced. Listings may report some versions in a different form than
+  // requests for the objects do, so after kMaxStale listed objects, listed versions are not used.
   void OnStale(const std::string& key, bool was_listed) {
     documents.Erase(key);
     if (!was_listed || ++stale < kMaxStale) return;
@@ -104,11 +105,10 @@ struct Memory {
   }
 };
 
-// Whether the first bytes of an object were requested when it was opened to be read.
+// Says whether an object was opened to be read, and if so, whether its first bytes were requested.
 enum class Begin { kNotOpened, kRequested, kNotRequested };
 
-// An object whose first bytes may be known, and that is forgotten when it turns out to have been
-// replaced.
+// An object whose first bytes may be kept. The object is forgotten when a read finds it replaced.
 class KnownObject final : public Object {
  public:
   KnownObject(std::shared_ptr<const Object> object, std::shared_ptr<Memory> memory, std::string key,

@@ -151,7 +151,7 @@ class RepositoryIn {
   RepositoryIn(std::shared_ptr<Store> store, const SourceCommit& commit)
       : store_(std::move(store)), commit_(commit) {}
 
-  // Reads from the store whether it contains a repository.
+  // Checks whether the store contains a repository.
   bool Look() {
     pointer_ = LookForIcechunk(*store_, commit_.at);
     return pointer_ && *pointer_;
@@ -246,7 +246,7 @@ constexpr LayerKind kLayers[] = {
      }},
     {.name = "icechunk",
      .find = [](const Source& source, const Descriptor& folder) -> std::optional<Location> {
-       // The store is examined after it was opened.
+       // A store with a fetcher is examined after it was opened.
        if (source.needs_fetcher()) return std::nullopt;
        return FindLocalIcechunk(source.text(), folder);
      },
@@ -397,7 +397,7 @@ Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess acc
     client = *std::move(opened);
   }
   commit.virtual_chunks = OpenVirtualChunks(access, client.get());
-  // Local files are checked for each answer; servers are asked less often.
+  // Local files are checked for each answer; servers are checked less often.
   if (source.needs_fetcher()) {
     commit.max_age = access.shown.never_changes ? kAnyAge : access.max_age;
     // The objects of a tag or snapshot never change, so they need no versions.

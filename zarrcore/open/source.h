@@ -139,9 +139,9 @@ struct SourceAccess {
   /// kAllOfIcechunk. "" for the branch main.
   std::string at = {};
 
-  /// Where virtual chunks of an Icechunk repository and references of a kerchunk set may be read:
-  /// local folders, with the `local` options except links, and objects that the fetcher, which has
-  /// the same prefixes, fetches.
+  /// The prefixes below which virtual chunks of an Icechunk repository and references of a kerchunk
+  /// set may be read. Local folders are opened with the `local` options except links. The fetcher,
+  /// which must have the same prefixes, fetches all other objects.
   std::vector<VirtualPrefix> virtual_prefixes = {};
 };
 

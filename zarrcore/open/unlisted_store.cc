@@ -35,8 +35,7 @@ namespace {
 // How long answers about the objects of an array are kept, in nanoseconds. Listings of other
 // folders of the array, which often follow, use the same answers.
 constexpr int64_t kProbesHoldNs = 1'000'000'000;
-// How long the metadata of OME-Zarr groups are kept, in nanoseconds. This is longer than for
-// chunks.
+// How long the metadata of OME-Zarr groups are kept, in nanoseconds.
 constexpr int64_t kSaidHoldsNs = 10'000'000'000;
 // The maximum age of a remembered document from which these answers are made.
 constexpr Age kMaxAgeOfSaid = std::chrono::seconds(5);
@@ -116,14 +115,14 @@ class UnlistedStore final : public ForwardingStore {
   [[nodiscard]] Result<std::optional<Array>> FindArray(std::string_view folder) const;
   [[nodiscard]] Result<std::optional<Array>> ReadArray(const std::string& path) const;
   // True if `key` is a document of a node that is named like a document of Zarr v2, and the list of
-  // keys, or the root's consolidated metadata, do not have that node.
+  // keys, or without a list the root's consolidated metadata, do not contain that node.
   [[nodiscard]] Result<bool> IsOfNoNode(std::string_view key) const;
   // The existing objects and documents of an array. They are requested at most once per second.
   [[nodiscard]] Result<std::shared_ptr<const KeyList>> Probe(const Array& array,
                                                              std::string_view folder) const;
   // Requests each document of an array and each object of its grid, and returns those that exist.
   [[nodiscard]] Result<KeyList> ExistingOf(const Array& array, const ArrayLayout& layout) const;
-  // Returns the keys that exist. Asks for `range` of each.
+  // Returns the keys that exist. Requests `range` of each key.
   [[nodiscard]] Result<KeyList> Existing(std::span<const std::string> keys, ByteRange range) const;
   [[nodiscard]] Result<bool> Exists(const std::string& key) const;
 
@@ -298,8 +297,9 @@ UnlistedStore::KnownKeys UnlistedStore::Kept(const std::string& path, const Ask&
   if (said_.size() >= kMaxSaid) {
     std::erase_if(said_, [&](const auto& said) { return is_old(said.second); });
   }
-  // Metadata that name no keys are read again soon. The root's document is not parsed again for
-  // that.
+  // A result without keys is kept for kProbesHoldNs from now, even if it was made from older
+  // answers. For the root, the age of these answers counts, because an unchanged document of the
+  // root is not parsed again.
   const bool is_empty = path != kOfRoot && (!keys || *keys == nullptr);
   const int64_t at_ns = is_empty ? asked_ns : OldestAnswer::Or(asked_ns);
   if (said_.size() < kMaxSaid) said_.insert_or_assign(path, Probed{at_ns, keys});
@@ -359,9 +359,9 @@ Result<std::optional<UnlistedStore::Array>> UnlistedStore::ReadArray(
 
 Result<std::optional<UnlistedStore::Array>> UnlistedStore::FindArray(
     std::string_view folder) const {
-  // Folders of chunks have no documents. For a folder that may be one, the folders above it are
-  // therefore asked first, because their documents are probably known. No node in an array's folder
-  // has such a name.
+  // Folders of chunks have no documents. If a folder may be one, the folders above it are therefore
+  // tried first, because their documents are probably remembered. No node in an array's folder has
+  // such a name.
   std::vector<std::string> paths;
   for (std::string path(folder);; path = std::string(FolderOf(path))) {
     paths.push_back(path);
@@ -415,7 +415,7 @@ Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ArrayLayout&
     if (!is_first) return Fail(is_first);
     if (*is_first) naming.Decide(form);
   }
-  // The documents were probably read a moment ago.
+  // The documents were just read, so these requests are usually answered from memory.
   std::vector<std::string> documents;
   for (const char* const name :
        array.is_v2 ? std::vector{".zarray", ".zattrs"} : std::vector{"zarr.json"}) {
