@@ -32,7 +32,7 @@ using HeadPtr = std::shared_ptr<const IcechunkHead>;
 struct Names {
   struct Name {
     IcechunkId shown{};  // differs from `refs` while the snapshot in `refs` cannot be read
-    std::shared_ptr<std::atomic<bool>> is_used;  // whether anything below the name was read
+    std::shared_ptr<std::atomic<bool>> is_used;  // true once anything below the name was read
     std::optional<Error> error = {};             // set if the snapshot could never be read
   };
 
@@ -79,7 +79,7 @@ Result<std::shared_ptr<Names>> MakeNames(std::vector<IcechunkRef> refs, const Na
 struct Step {
   std::shared_ptr<Names> next;
   Changes changes;
-  // Branches that nobody has used, whose differences were not computed.
+  // Branches that were never used. Their differences were not computed.
   std::vector<std::string> unused;
 };
 
@@ -145,7 +145,7 @@ class IcechunkAllStore final : public IcechunkCommitStore {
       return Fail(ErrorCode::kNotFound, "{}: no such branch or tag in {}", key,
                   container()->name());
     }
-    // Before anything is read, because Look() relies on it.
+    // Must be set before anything is read, because Look() relies on it.
     *found->is_used = true;
     if (found->error) {
       const Error error = IcechunkErrorOfCall(*found->error);
@@ -203,7 +203,7 @@ class IcechunkAllStore final : public IcechunkCommitStore {
     looks_.Report(changes, [&] { Serve(std::move(step->next), 1); });
   }
 
-  // Reports once what the mount cannot show.
+  // Reports the branches and tags that cannot be shown, each of them once.
   void ReportRefs(const Names& next) const {
     std::set<std::string> unreadable;
     for (const IcechunkRef& ref : next.refs) {

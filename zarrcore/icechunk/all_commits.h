@@ -9,9 +9,9 @@
 // is read when it is used; the most recently used ones are cached (IcechunkCommitCache).
 //
 // Until StartWatching() is called, the names are those at the time of opening. Afterwards they are
-// followed: once the differences in the branches that somebody has used are known and announced,
-// all names lead to new commits at the same moment (Store::ChangesInSteps). A branch whose next
-// commit cannot be read keeps its previous commit.
+// followed. Once the differences in all branches that were used are known and announced, all names
+// switch to the new commits at the same moment (Store::ChangesInSteps). A branch whose next commit
+// cannot be read keeps its previous commit.
 #pragma once
 
 #include <cstdint>

@@ -144,7 +144,7 @@ Result<IcechunkChunkFinder::Coordinates> IcechunkChunkFinder::Next(
       found.values.push_back(value);
       if (value == UINT32_MAX) break;
       after.back() = value + 1;
-      // This is mostly the next row, if this is the last dimension.
+      // In the last dimension, the next row has the next value, so no search is needed.
       ++row;
       if (rows->BeginsWith(row, prefix) && rows->At(row)[prefix.size()] == value) {
         row = rows->LowerBound(after);

@@ -1,5 +1,5 @@
-// Finds the references of chunks: in the boxes of an array, and in the manifests that the boxes
-// name. Manifests are read on demand and kept packed.
+// Finds the references of chunks in the manifests that the boxes of an array name. Manifests are
+// read on demand and kept packed.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ class IcechunkChunkFinder {
     std::shared_ptr<const IcechunkManifest> manifest;
     IcechunkReference reference;  // its strings point into `manifest`
   };
-  /// The reference of the chunk at `coordinates`, which must be as many as `node` has dimensions;
-  /// nullopt if no manifest contains it. kIo if a manifest is missing; otherwise fails like
+  /// The reference of the chunk at `coordinates`, one coordinate per dimension of `node`; nullopt
+  /// if no manifest contains the chunk. kIo if a manifest is missing; otherwise fails like
   /// IcechunkManifest::Parse().
   [[nodiscard]] Result<std::optional<Found>> Find(const IcechunkNode& node,
                                                   std::span<const uint32_t> coordinates) {
     return FindFirst(node, coordinates);
   }
 
-  /// Whether a chunk exists whose coordinates begin with `prefix`.
+  /// True if a chunk exists whose coordinates begin with `prefix`.
   [[nodiscard]] Result<bool> HasAny(const IcechunkNode& node, std::span<const uint32_t> prefix);
 
   /// The sorted values of the next coordinate of the chunks whose coordinates begin with `prefix`.
@@ -47,15 +47,14 @@ class IcechunkChunkFinder {
   [[nodiscard]] Result<Coordinates> Next(const IcechunkNode& node,
                                          std::span<const uint32_t> prefix);
 
-  /// Calls `visit` with the references of the array, at most `most`. Returns the number of
-  /// references.
+  /// Calls `visit` with each reference of the array, up to `most` references. Returns their number.
   using VisitReference = std::function<void(const IcechunkManifest&, const IcechunkReference&)>;
   [[nodiscard]] Result<size_t> Visit(const IcechunkNode& node, size_t most,
                                      const VisitReference& visit);
 
   /// The coordinates of chunks whose references differ between two commits of an array, in
-  /// manifests that only one of the commits has. nullopt if these have more than `most` references,
-  /// or cannot be read.
+  /// manifests that only one of the commits has. nullopt if these manifests have more than `most`
+  /// references, or cannot be read.
   [[nodiscard]] std::optional<std::vector<std::vector<uint32_t>>> Differences(
       const IcechunkNode& before, const IcechunkNode& next, size_t most);
 

@@ -148,7 +148,7 @@ Result<IcechunkCommitReader::Found> IcechunkCommitReader::Find(const IcechunkKey
   if (parent != nullptr && name == kIcechunkDocument) {
     return Found{Found::Kind::kDocument, parent};
   }
-  // The nearest ancestor that is a node. Only an array has keys below it.
+  // Finds the nearest ancestor that is a node. Only an array has further keys below it.
   std::string_view above = folder;
   node = parent;
   while (node == nullptr && !above.empty()) {
@@ -221,7 +221,7 @@ Result<ObjectInfo> IcechunkCommitReader::InfoOfChunk(const IcechunkKey& key,
   const IcechunkReference& reference = chunk.reference;
   if (reference.kind == IcechunkReference::Kind::kVirtual) {
     const auto of_file = VirtualChunk(key.shown, chunk);
-    // A chunk whose location may not be read has the size that its reference has.
+    // If the location may not be read, the info is made from the reference.
     if (!of_file && of_file.error().code != ErrorCode::kUnsupported) return Fail(of_file);
     auto info = of_file ? virtual_chunks_->Stat(*of_file) : std::nullopt;
     if (!info) return Fail(info);

@@ -28,7 +28,8 @@ struct IcechunkKey {
   uint32_t step = 0;        // see ReadAnswer::step
 };
 
-/// Damage in a repository says nothing about its contents, so kDamaged and kNotFound become kIo.
+/// Converts an error of a repository's file into the error of a call. Damage in a repository says
+/// nothing about its contents, so kDamaged and kNotFound become kIo.
 [[nodiscard]] Error IcechunkErrorOfCall(const Error& error);
 
 /// Reads keys of commits. Thread-safe.
@@ -65,7 +66,7 @@ class IcechunkCommitReader {
   struct Found {
     enum class Kind { kFolder, kDocument, kChunk };
     Kind kind = Kind::kFolder;
-    const IcechunkNode* node = nullptr;  // null if there are only nodes below the key
+    const IcechunkNode* node = nullptr;  // null if nodes are below the key, but none is at it
     // For a folder of chunks: the coordinates in its path.
     std::optional<std::vector<uint32_t>> coordinates = {};
     std::optional<Chunk> chunk = {};
@@ -74,16 +75,16 @@ class IcechunkCommitReader {
   [[nodiscard]] Result<Found> Find(const IcechunkKey& key);
   // `rest`: the part of the key below the array.
   [[nodiscard]] Result<Found> FindBelow(const IcechunkNode& node, std::string_view rest);
-  // Whether the array has a folder `c`. An array with dimensions has one if a snapshot names a
-  // manifest of it, which is known without reading the manifest.
+  // True if the array has a folder `c`. An array with dimensions has one if the snapshot names a
+  // manifest of the array, so the manifest need not be read.
   [[nodiscard]] Result<bool> HasChunks(const IcechunkNode& node);
   // The info of a native chunk: that of its object or, in a slow store, one made from the
-  // reference, because reading it would need a request. A reference never changes, so a chunk keeps
-  // its version through commits that do not change it.
+  // reference, because the object's info would take a request. A reference never changes, so a
+  // chunk keeps its version through commits that do not change it.
   [[nodiscard]] ObjectInfo InfoOfNative(const IcechunkHead& head,
                                         const IcechunkReference& reference,
                                         const ObjectInfo* object) const;
-  // `chunk` as a virtual one. kUnsupported if its location names an unknown container.
+  // Returns `chunk` as a virtual chunk. kUnsupported if its location names an unknown container.
   [[nodiscard]] Result<IcechunkVirtualChunk> VirtualChunk(std::string_view key,
                                                           const Chunk& chunk) const;
   [[nodiscard]] Result<ObjectInfo> InfoOfChunk(const IcechunkKey& key, const Chunk& chunk) const;

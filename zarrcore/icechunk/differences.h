@@ -8,8 +8,8 @@
 namespace zarrfs {
 
 /// The keys of chunks that differ, or that only one of the commits has. Sets `all` if documents or
-/// nodes differ, or if so many chunks may differ that comparing them would take long. Reads
-/// manifests, which `finder` caches.
+/// nodes differ, or if too many chunks may differ to compare them quickly. Reads manifests, which
+/// `finder` caches.
 [[nodiscard]] Changes FindIcechunkChanges(IcechunkChunkFinder& finder,
                                           const IcechunkSnapshot& before,
                                           const IcechunkSnapshot& next);

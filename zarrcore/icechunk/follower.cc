@@ -9,7 +9,7 @@ namespace zarrfs {
 namespace {
 
 // If a repository of version 1 becomes one of version 2, its old pointer stays unchanged. To detect
-// this in a slow store, one in N checks reads the whole pointer.
+// this in a slow store, one in kWholeLooks checks reads the whole pointer.
 constexpr uint64_t kWholeLooks = 16;
 
 }  // namespace

@@ -3,9 +3,10 @@
 //
 //   look        reads the pointer when it is reported to have changed, and once per period
 //   read        reads the next snapshot, and everything that `prepare` reads for it
-//   announce    Changes::is_coming: other caches must drop the changed data, and not cache them
-//   again serve       head() and generation() change at the same moment report      the same
-//   changes again, with Changes::was_announced
+//   announce    Changes::is_coming: other caches must evict the changed data, and must not cache it
+//               until the report
+//   serve       head() and generation() change at the same moment
+//   report      the same changes again, with Changes::was_announced
 //
 // If the branch cannot be read, the previous commit stays.
 #pragma once

@@ -22,8 +22,8 @@ constexpr size_t kCompressionAt = 38;
 // Offsets in flatbuffers have 31 bits.
 constexpr uint64_t kMaxContent = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
 
-// The number of bytes to request of a file of unknown size. In a slow store, most files are not
-// larger.
+// How many bytes of a file are requested first, in a fast store and in a slow one. Most files are
+// not larger than the latter.
 constexpr size_t kFirstRead = 64u << 10;
 constexpr size_t kFirstReadOfSlow = 1u << 20;
 // Maximum attempts to read a file that is replaced while it is read.

@@ -43,7 +43,7 @@ inline constexpr uint64_t kManifestBytes = 256u << 20;
     Age period = std::chrono::seconds(1),
     std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);
 
-/// The same for a caller that has already found `pointer` with LookForIcechunk().
+/// Like the function above, for a caller that has already found `pointer` with LookForIcechunk().
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
     const std::shared_ptr<const Store>& container, IcechunkAt at, IcechunkPointer pointer,
     Age max_age, Age period, std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);

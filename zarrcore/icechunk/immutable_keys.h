@@ -1,7 +1,7 @@
-// ImmutableKeys: which objects of a source never change, so they need not be requested again. In an
-// Icechunk repository these are chunks, manifests and snapshots, whose names are random. The
-// process that fetches objects recognizes a repository by their bytes, and does not rely on any
-// other process.
+// ImmutableKeys: knows which objects of a source never change and need not be requested again. In
+// an Icechunk repository these are chunks, manifests and snapshots, whose names are random. The
+// process that fetches objects recognizes a repository by the fetched bytes, and does not rely on
+// any other process.
 #pragma once
 
 #include <cstddef>

@@ -133,8 +133,8 @@ class IcechunkManifest::Packing {
     return reference.chunk() == nullptr && reference.inlined() == nullptr &&
            reference.length() <= kMaxShort;
   }
-  // Whether a virtual chunk lies in the file of `latest_`. Writers repeat the address and ETag of a
-  // file for each chunk, and chunks of a file mostly follow each other.
+  // True if a virtual chunk is in the file of `latest_`. Writers repeat the address and ETag of a
+  // file for each chunk, and chunks of a file are usually consecutive.
   [[nodiscard]] bool IsOfLatestPlace(const icechunk::Reference& reference) const {
     return latest_ != nullptr && BytesOf(*latest_) == BytesOf(reference) &&
            EtagOf(*latest_) == EtagOf(reference) && latest_->modified() == reference.modified() &&

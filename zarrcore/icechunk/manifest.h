@@ -4,7 +4,7 @@
 //   coordinates   the sorted rows of all arrays, one array after the other
 //   references    one per row: a chunk id and a length; an index into `places` with an offset and a
 //                 length; or an index into `others`
-//   places        the files of virtual chunks, each once for all its chunks that follow each other
+//   places        the files of virtual chunks, one entry per run of consecutive chunks in a file
 //   others        all other kinds: inline chunks, ranges of an object, and chunks of 2 GiB and more
 //   bytes         the bytes of inline chunks, and the addresses and ETags of virtual chunks
 #pragma once
@@ -48,8 +48,8 @@ struct IcechunkReference {
 /// The references of a manifest, packed. Immutable.
 class IcechunkManifest {
  public:
-  /// `file` is the content of manifests/`id`; it is released as soon as possible. kDamaged if it is
-  /// another manifest, or violates the format.
+  /// Parses `file`, the content of manifests/`id`. kDamaged if `file` is another manifest, or
+  /// violates the format.
   [[nodiscard]] static Result<std::shared_ptr<const IcechunkManifest>> Parse(IcechunkFile file,
                                                                              const IcechunkId& id);
 
@@ -105,7 +105,7 @@ class IcechunkManifest {
   static constexpr uint32_t kIsVirtual = 1u << 31;
   static constexpr uint32_t kMaxShort = kIsVirtual - 2;  // the maximum length without kIsVirtual
   static constexpr uint32_t kOther = UINT32_MAX;
-  // What virtual chunks of one file have in common.
+  // The data that virtual chunks of one file share.
   struct Place {
     uint64_t begin = 0;      // offset in bytes_, of the address
     uint32_t size = 0;       // the length of the address

@@ -1,5 +1,5 @@
 // Objects of an IcechunkStore that are parts of the repository's files: documents in a snapshot,
-// inline chunks in a manifest, native chunks in an object with chunks.
+// inline chunks in a manifest, native chunks in a chunk object.
 #pragma once
 
 #include <cstdint>

@@ -100,8 +100,8 @@ struct IcechunkHistory {
 /// commit.
 inline constexpr size_t kMaxCommits = 100'000;
 
-/// All commits to which branches and tags lead, and in version 2 all other commits. kTooLarge for
-/// more than kMaxCommits.
+/// All commits of the repository. In version 1, only those that are reachable from branches and
+/// tags; kTooLarge for more than kMaxCommits.
 [[nodiscard]] Result<IcechunkHistory> ReadIcechunkHistory(const Store& container);
 
 /// Parses the content of refs/…/ref.json. kDamaged if it names no snapshot.

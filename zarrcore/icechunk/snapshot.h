@@ -50,8 +50,8 @@ struct IcechunkNode {
 /// The nodes of one commit. Immutable.
 class IcechunkSnapshot {
  public:
-  /// Parses `file`, the content of snapshots/`id`. kDamaged if it is another snapshot, or violates
-  /// the format.
+  /// Parses `file`, the content of snapshots/`id`. kDamaged if `file` is another snapshot, or
+  /// violates the format.
   [[nodiscard]] static Result<std::shared_ptr<const IcechunkSnapshot>> Parse(IcechunkFile file,
                                                                              const IcechunkId& id);
 
@@ -74,7 +74,7 @@ class IcechunkSnapshot {
   /// All nodes except the root. They are sorted such that the nodes below a node directly follow
   /// it.
   [[nodiscard]] std::span<const IcechunkNode> nodes() const { return nodes_; }
-  /// The number of the first node whose path plus a slash is not less than `text`.
+  /// The index of the first node whose path plus a slash is not less than `text`.
   [[nodiscard]] size_t LowerBound(std::string_view text) const;
 
  private:

@@ -16,9 +16,9 @@ struct IcechunkVirtualChunk {
   std::string_view key;  // for messages
   std::string location;  // not checked (virtual_prefix.h)
   IcechunkReference reference;
-  bool is_whole = false;  // the whole file; offset and length are 0
+  bool is_whole = false;  // the chunk is the whole file; offset and length are 0
 
-  /// The size in bytes, if the file has `file_size`.
+  /// The size of the chunk in bytes. `file_size`: the size of the file.
   [[nodiscard]] uint64_t size(uint64_t file_size) const {
     return is_whole ? file_size : reference.length;
   }

@@ -56,7 +56,7 @@ class IcechunkVirtualChunks {
   [[nodiscard]] Result<ReadAnswer> Read(const Chunk& chunk, const ByteRange& range,
                                         std::span<std::byte> out) const;
 
-  /// Whether every chunk is read as fast as from a local disk (Store::AnswersFast).
+  /// True if every chunk is read as fast as from a local disk (Store::AnswersFast).
   [[nodiscard]] bool AnswersFast() const { return objects_.empty(); }
   /// The coarsest timestamp granularity of the stores and of the file systems of the open folders;
   /// 0 without either.

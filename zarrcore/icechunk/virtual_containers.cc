@@ -14,7 +14,7 @@ namespace zarrfs {
 namespace {
 
 constexpr std::string_view kScheme = "vcc://";
-// The minimum time between two reads because of unknown names.
+// The minimum time between two reads of the configuration that unknown names cause.
 constexpr auto kPause = std::chrono::seconds(1);
 
 std::string TextIn(const flexbuffers::Map& map, const char* key) {

@@ -1,9 +1,9 @@
 // IcechunkContainers: the virtual chunk containers of a repository, by their names. A location
 // "vcc://NAME/a.nc" leads to the prefix of the container NAME, with "a.nc" after it.
 //
-// The containers are in the configuration of the repository, which also has regions, credentials
-// and the like. Only names and prefixes are used, and a prefix gives no access: the location that
-// it makes is checked like any other (virtual_prefix.h).
+// The containers are in the configuration of the repository, which may also contain regions and
+// credentials. Only names and prefixes are used. A prefix gives no access: the resulting location
+// is checked like any other (virtual_prefix.h).
 #pragma once
 
 #include <chrono>
@@ -39,9 +39,9 @@ class IcechunkContainers {
   /// True for a location that names a container.
   [[nodiscard]] static bool IsNamed(std::string_view location);
 
-  /// The location, with the prefix of the container that it names, if any. kUnsupported if the
-  /// repository has no container of this name, or is one of version 1, whose configuration is not
-  /// read. Otherwise fails like ReadIcechunkConfig().
+  /// Returns `location`; if it names a container, with the prefix of that container in place of the
+  /// name. kUnsupported if the repository has no container of this name, or has version 1, whose
+  /// configuration is not read. Otherwise fails like ReadIcechunkConfig().
   [[nodiscard]] Result<std::string> Resolve(std::string location) const;
 
  private:

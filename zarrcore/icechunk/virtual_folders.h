@@ -29,7 +29,7 @@ struct VirtualFolders {
 class VirtualFolderSearch {
  public:
   void Add(std::string_view location);
-  /// What is not looked at may lie elsewhere.
+  /// Records that a reference was refused or not examined. Its folder may not be in the result.
   void Miss() { found_.is_all = false; }
   [[nodiscard]] VirtualFolders Finish() && { return std::move(found_); }
 

@@ -83,8 +83,8 @@ IcechunkVirtualObjects::IcechunkVirtualObjects(std::shared_ptr<const Store> stor
 
 Result<IcechunkVirtualObjects::KnownPtr> IcechunkVirtualObjects::Find(
     const IcechunkVirtualChunk& chunk, const std::string& key) const {
-  // An object with the ETag of the reference has the referenced bytes, at whatever age of the
-  // answer. A weak ETag does not prove this.
+  // An object with the ETag of the reference has the referenced bytes, regardless of the answer's
+  // age. A weak ETag does not prove this.
   const std::string_view etag = chunk.reference.etag;
   const bool says_bytes = !etag.empty() && !etag.starts_with("W/");
   Result<void> checked;
@@ -115,7 +115,7 @@ Result<ReadAnswer> IcechunkVirtualObjects::Read(const IcechunkVirtualChunk& chun
   auto answer = ReadFrom(MakePartOfObject(std::move(info), std::string(chunk.key),
                                           std::move(object), chunk.reference.offset),
                          range, out);
-  // kStale is no error here: the caller asks again.
+  // kStale is returned as it is, because the caller asks again.
   const bool is_error = !answer && answer.error().code != ErrorCode::kStale;
   return is_error ? tl::unexpected(ErrorOfVirtualFile(chunk, answer.error())) : std::move(answer);
 }

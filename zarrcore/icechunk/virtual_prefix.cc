@@ -40,7 +40,7 @@ std::string LowerCase(std::string_view text) {
   return lower;
 }
 
-// An address in the normalized form that is compared. `why`: why it is invalid.
+// An address, normalized for comparison.
 struct Address {
   VirtualPrefix folder;
   std::string name;  // the last component; "" if the address ends in a slash

@@ -56,8 +56,8 @@ struct VirtualPrefix {
   bool operator==(const VirtualPrefix&) const = default;
 };
 
-/// kInvalidArgument, with what was expected, for anything other than a prefix as described above.
-/// `text` must end in "/".
+/// Parses a prefix as described above. `text` must end in "/". kInvalidArgument, with the reason,
+/// for any other string.
 [[nodiscard]] Result<VirtualPrefix> ParseVirtualPrefix(std::string_view text);
 
 /// The place to which a location leads.
