@@ -82,7 +82,7 @@ class PartReader {
   const FilePart& part_;
   const uint64_t piece_bytes_;
   const Node& array_;
-  const bool is_text_;  // whether the elements are strings of variable length
+  const bool is_text_;  // the elements are strings of variable length
   const DataType& type_;
   const ElementReader reader_;
 };

@@ -40,8 +40,8 @@ struct ConsolidatedNodes {
 [[nodiscard]] Result<std::shared_ptr<const ConsolidatedNodes>> ReadConsolidatedNodes(
     const Store& store, const Node& group);
 
-/// A store that returns the documents of the node at `path` from `nodes`, and everything else from
-/// `store`.
+/// Returns a store that reads the documents of the node at `path` from `nodes`, and everything else
+/// from `store`.
 [[nodiscard]] std::shared_ptr<const Store> WithDocumentsOf(
     std::shared_ptr<const Store> store, std::shared_ptr<const ConsolidatedNodes> nodes,
     const std::string& path);

@@ -55,7 +55,7 @@ class Hierarchy {
 
   /// The properties of the node at `path` that a listing needs. Fails like Get(). In a fast store,
   /// most documents need not be parsed to make an outline, and outlines stay cached longer than
-  /// nodes. `listed`: whether consolidated metadata may be used, as in GetListed().
+  /// nodes. `listed`: true if consolidated metadata may be used, as in GetListed().
   [[nodiscard]] Result<OutlinePtr> GetOutline(const std::string& path, Age max_age,
                                               bool listed = false) const;
 
@@ -66,8 +66,8 @@ class Hierarchy {
 
   /// Names of the nodes directly below a group, sorted, including nodes that are hidden or cannot
   /// be read now. Empty for an array. The validity covers the names and the outline of each node.
-  /// `listed`: whether consolidated metadata may be used, as in GetListed(). `has_others` may be
-  /// null; it is set to true if the folder has names of no node.
+  /// `listed`: true if consolidated metadata may be used, as in GetListed(). `has_others` may be
+  /// null; it is set to true if the folder has names that belong to no node.
   [[nodiscard]] Result<Valid<std::vector<std::string>>> Children(const Node& node, Age max_age,
                                                                  bool listed = false,
                                                                  bool* has_others = nullptr) const;
@@ -75,8 +75,8 @@ class Hierarchy {
   /// Names in the folder of a group that may belong to nodes, sorted. A name belongs to a node
   /// unless GetOutline() returns kNotFound for it.
   [[nodiscard]] Result<std::vector<std::string>> CandidateNames(const Node& group) const;
-  /// How long it is known that no node exists at `path`, if `error` is kNotFound. Unknown for other
-  /// errors.
+  /// The validity of the answer that no node exists at `path`, if `error` is kNotFound; unknown for
+  /// other errors.
   [[nodiscard]] Validity ValidityOfAbsence(const std::string& path, const Error& error) const;
   /// Visits the nodes that Children() lists, in the same order, each as soon as it was read, so a
   /// listing of a large group can start with its first nodes. `on_names` is called first, with the
@@ -100,8 +100,8 @@ class Hierarchy {
   // --- Consolidated metadata: consolidated.cc ---
 
   /// The consolidated document of a group in view number `view`. NodeView::consolidated must not be
-  /// empty. Omits nodes that nobody may read, and nodes that fewer people may read than the group.
-  /// Fails if any other node cannot be read.
+  /// empty. Omits nodes that nobody may read and, if other users may access the mount, nodes that
+  /// fewer users may read than the group. Fails if any other node cannot be read.
   [[nodiscard]] Result<ConsolidatedPtr> Consolidate(const NodePtr& group, size_t view,
                                                     Age max_age) const;
   /// The cached consolidated document, or null. Makes no requests to the store.
@@ -150,8 +150,8 @@ class Hierarchy {
   [[nodiscard]] Result<std::optional<std::string>> PathOfFile(const std::string& folder,
                                                               size_t view, std::string_view name,
                                                               Age max_age) const;
-  /// Whether the view makes a file from the node at `path`. If `file` is false, whether the view
-  /// makes a folder from it.
+  /// True if the view makes a file from the node at `path`. If `file` is false, true if the view
+  /// makes a folder from the node.
   [[nodiscard]] Result<bool> HasFileOrFolder(const std::string& path, size_t view, bool file,
                                              Age max_age) const;
   /// The file that the view makes from a node, or from an array of strings (NodeView::has_texts).
@@ -273,8 +273,8 @@ class Hierarchy {
   // The sources of a document: their common validity and, once a source is used, its version.
   using Sources = Valid<MadeDocument>;
   // The coordinate system of `array` as a value of _CRS, from the variable that `grid_mapping`
-  // names or from a group above the array. Null if none declares one. Skips nodes that fewer people
-  // may read than the array.
+  // names or from a group above the array. Null if none declares one. If other users may access the
+  // mount, skips nodes that fewer users may read than the array.
   [[nodiscard]] Result<Json> CrsFromAbove(const Node& array, Age max_age, Sources& sources) const;
   [[nodiscard]] Result<Json> CrsOfGridMapping(const Node& array, Age max_age,
                                               Sources& sources) const;

@@ -63,7 +63,7 @@ struct NodeSource {
   bool implicit = false;   // a group without a document of its own, with nodes below it
   bool is_file = false;    // not a Zarr node but a file in an OME group; `path` is its key
   bool below_ome = false;  // this group or an ancestor is an OME group
-  // A later version may be indistinguishable, so revalidation reads the document again.
+  // True if a later version may be indistinguishable. Revalidation then reads the document again.
   bool racy = false;
   FromParent from_parent;
   // Information about the document, with the version of the source that changed last. For an

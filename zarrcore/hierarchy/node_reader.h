@@ -33,8 +33,8 @@ struct HierarchyOptions {
   /// Called once for each property of the store that is not a fault but that users may want to
   /// know, such as a type that a view does not support.
   Report on_note = {};
-  /// Whether other users may access the mount. A consolidated document then omits nodes that fewer
-  /// people may read than its group.
+  /// True if other users may access the mount. A consolidated document then omits nodes that fewer
+  /// users may read than its group.
   bool is_for_others = false;
 };
 

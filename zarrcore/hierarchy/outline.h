@@ -1,5 +1,5 @@
 // Outline: the properties of a node that a listing needs: its kind, the views that show it, and its
-// folder. An Outline takes some hundred bytes, a Node some ten thousand. Both are immutable
+// folder. An Outline takes a few hundred bytes, a Node about ten thousand. Both are immutable
 // snapshots.
 #pragma once
 

@@ -118,7 +118,8 @@ Result<Text> ReadSource(const Store& store, Node& node, std::string_view name) {
     node.racy = true;
     if (name != kZattrs) node.document = name;
   }
-  // The document is a FIFO. The node must not look absent, because an array may exist here.
+  // The document is not a regular file, but a FIFO for example. The node must not look absent,
+  // because an array may exist here.
   if (whole.error().code == ErrorCode::kUnsupported) {
     return Fail(ErrorCode::kDamaged, "{}", whole.error().message);
   }

@@ -1,6 +1,6 @@
-// Reads the documents that make a folder of the store a node: a zarr.json; otherwise a .zarray (a
-// v2 array) or a .zgroup (a v2 group), with its attributes in .zattrs. A folder without a document
-// is a group if a node exists below it.
+// Reads the documents that make a folder of the store a node: a zarr.json or, without one, a
+// .zarray (a v2 array) or a .zgroup (a v2 group), with the attributes in .zattrs. A folder without
+// a document is a group if a node exists below it.
 #pragma once
 
 #include <optional>
@@ -36,8 +36,8 @@ namespace zarrfs {
 /// reserves names that begin with "__", but xarray and AnnData write such names, and all readers
 /// treat them as nodes.
 [[nodiscard]] bool IsNodeName(std::string_view name);
-/// True for the names of Zarr v2's documents, which readers look up in any group. A folder of such
-/// a name is a node only if it has a zarr.json.
+/// True for the names of Zarr v2's documents, which readers look up in any group. A folder with
+/// such a name is a node only if it has a zarr.json.
 [[nodiscard]] bool IsNameOfV2Document(std::string_view name);
 /// True if a folder of this name may be a node below `group`. A v2 group reserves names that begin
 /// with ".z".
@@ -51,7 +51,7 @@ namespace zarrfs {
 [[nodiscard]] bool IsFileName(std::string_view name);
 
 /// True if a folder without a document is a group because a folder below it has a document.
-/// Searches at most some thousand folders, and returns false if none of them has a document. Fails
+/// Searches at most a few thousand folders, and returns false if none of them has a document. Fails
 /// if none was found and a folder could not be read. `or_in`: also accepts a document in the folder
 /// itself.
 [[nodiscard]] Result<bool> HasNodeBelow(const Store& store, const std::string& folder,

@@ -15,7 +15,7 @@ namespace {
 
 using SetPtr = std::shared_ptr<const KerchunkReferenceSet>;
 
-// The names below one folder of the set.
+// Lists the names directly below one folder of the set.
 class SetFolderStream final : public FolderStream {
  public:
   // `prefix`: the folder with its final slash; "" for the root.
@@ -35,7 +35,7 @@ class SetFolderStream final : public FolderStream {
       }
       constexpr char kAfterSlash = '/' + 1;
       at_ = set_->LowerBound(prefix_ + name + kAfterSlash);
-      // A key that has keys below it is an object, which was listed.
+      // A name that is itself a key is an object, and was listed before.
       if (!set_->Find(prefix_ + name)) entries.push_back({std::move(name), true, false});
     }
     return entries;
@@ -47,7 +47,8 @@ class SetFolderStream final : public FolderStream {
   KerchunkReferenceSet::Cursor at_;  // the next key
 };
 
-// The address of a local file: a location without a scheme is a path.
+// Returns the address for a location. A location that begins with a slash is the path of a local
+// file.
 std::string AddressOf(std::string location) {
   if (!location.starts_with('/')) return location;
   std::string address = "file://";
@@ -137,12 +138,12 @@ class KerchunkStore final : public StoreInFile<KerchunkReferenceSet> {
   }
 
  private:
-  // Distinguishes what lies in the set from the set itself; see IcechunkInfoOfPart().
+  // Distinguishes objects in the set from the set's own file; see IcechunkInfoOfPart().
   static constexpr std::string_view kInSet = "in the set";
 
   struct Found {
     SetPtr set;
-    std::optional<KerchunkReference> reference;  // none: a folder
+    std::optional<KerchunkReference> reference;  // nullopt for a folder
   };
 
   [[nodiscard]] Result<Found> Find(std::string_view key, Age max_age) const {

@@ -1,10 +1,10 @@
 // KerchunkStore: a kerchunk reference set (a JSON file, fsspec's format) as a Store. Each key of
-// the set is an object: bytes in the set itself, or a range of a file elsewhere, which is read
-// there. Such a file may be read only below the prefixes that the user names (virtual_prefix.h).
+// the set is an object: bytes in the set itself, or all or part of another file. Other files are
+// read only below the prefixes that the user names (virtual_prefix.h).
 //
-// An object in the set has the version, owner, mode and times of the JSON file. An object elsewhere
-// has those of its file, so it is another version when that file changes. If the file is missing,
-// or may not be read, the object exists and its reads fail.
+// An object in the set has the version, owner, mode and times of the JSON file. An object in
+// another file has those of that file, so its version changes when the file changes. If the file is
+// missing or must not be read, the object exists, but reading it fails.
 #pragma once
 
 #include <memory>
@@ -23,14 +23,14 @@ namespace zarrfs {
 /// reference set.
 [[nodiscard]] bool IsReferenceSetName(std::string_view name);
 
-/// Opens the set `key` of `container`. `virtual_chunks` may be null: then no file elsewhere is
-/// read. `max_age`: see StoreInFile. Fails like KerchunkReferenceSet::Read().
+/// Opens the set `key` of `container`. If `virtual_chunks` is null, no other file is read.
+/// `max_age`: see StoreInFile. Fails like KerchunkReferenceSet::Read().
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenKerchunkStore(
     std::shared_ptr<const Store> container, std::string key,
     std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr, Age max_age = Age{0});
 
-/// The folders that the references of a kerchunk store lead to, as FindVirtualFolders() has them;
-/// none for any other store.
+/// The folders of the files that the references of a kerchunk store name, in the form of
+/// FindVirtualFolders(); none for any other store.
 [[nodiscard]] Result<VirtualFolders> KerchunkVirtualFoldersOf(const Store& store);
 
 }  // namespace zarrfs

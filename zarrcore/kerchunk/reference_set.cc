@@ -16,7 +16,8 @@ using Kind = KerchunkReference::Kind;
 constexpr std::string_view kOpen = "{{";
 constexpr std::string_view kClose = "}}";
 
-// Numbers of seven bits a byte, the lowest first; the top bit says that another byte follows.
+// Appends a number, seven bits per byte, lowest bits first. The top bit of a byte says that another
+// byte follows.
 void Put(std::string& bytes, uint64_t number) {
   constexpr uint64_t kMore = 0x80;
   for (; number >= kMore; number >>= 7) bytes += static_cast<char>(number | kMore);
@@ -35,7 +36,7 @@ uint64_t Take(std::string_view bytes, size_t& at) {
 // A record of the builder.
 struct Unsorted {
   std::string_view key;
-  std::string_view value;  // kind and numbers, and whatever follows
+  std::string_view value;  // the kind and the numbers, and all later records
 };
 
 Unsorted RecordAt(std::string_view records, size_t at) {
@@ -43,7 +44,7 @@ Unsorted RecordAt(std::string_view records, size_t at) {
   return {records.substr(at, length), records.substr(at + length)};
 }
 
-// The length of the kind and numbers at the front of `value`.
+// The length of the kind and numbers at the beginning of `value`.
 size_t ValueLength(std::string_view value) {
   size_t at = 1;
   const auto kind = static_cast<Kind>(value[0]);
@@ -85,8 +86,7 @@ Result<void> ForEachPart(std::string_view location, OnLiteral literal, OnName na
 
 }  // namespace
 
-// --- The builder.
-// ------------------------------------------------------------------------------------
+// --- The builder ---
 
 Result<void> KerchunkReferenceSet::Builder::Add(std::string_view key, Kind kind,
                                                 std::span<const uint64_t> numbers) {
@@ -121,7 +121,7 @@ uint64_t KerchunkReferenceSet::Builder::NumberOf(std::string_view location) {
 }
 
 uint64_t KerchunkReferenceSet::Builder::bytes() const {
-  constexpr uint64_t kNode = 64;   // of numbers_
+  constexpr uint64_t kNode = 64;   // the memory of a node of numbers_
   constexpr uint64_t kAtOnce = 2;  // an array and the larger one that replaces it
   constexpr uint64_t kTemplate = 128;
   return kAtOnce * (records_.capacity() + positions_.capacity() * sizeof(uint64_t) +
@@ -214,8 +214,7 @@ Result<std::shared_ptr<KerchunkReferenceSet>> KerchunkReferenceSet::Builder::Fin
   return set;
 }
 
-// --- The set.
-// ----------------------------------------------------------------------------------------
+// --- The set ---
 
 std::string_view KerchunkReferenceSet::BytesOf(const Part& part) const {
   return std::string_view(bytes_).substr(static_cast<size_t>(part.begin),
@@ -270,7 +269,7 @@ KerchunkReference KerchunkReferenceSet::Cursor::reference() const {
 }
 
 KerchunkReferenceSet::Cursor KerchunkReferenceSet::LowerBound(std::string_view key) const {
-  // The last block whose first key is not after `key`.
+  // Finds the last block whose first key is not after `key`.
   size_t low = 0;
   size_t high = blocks_.size();
   while (low < high) {
@@ -303,7 +302,7 @@ Result<std::string> KerchunkReferenceSet::LocationOf(const KerchunkReference& re
     const auto row =
         std::ranges::lower_bound(templates_, name, std::less<>(),
                                  [](const auto& named) { return std::string_view(named.first); });
-    add(row->second);  // exists: Builder::Finish()
+    add(row->second);  // Builder::Finish() has checked that it exists
     return {};
   };
   if (auto expanded = ForEachPart(reference.location, add, add_named); !expanded) {

@@ -1,11 +1,12 @@
-// KerchunkReferenceSet: the references of a kerchunk set, packed: where the object of each key is.
-// Some 15 bytes for each key in place of the 60 to 150 in the JSON file.
+// KerchunkReferenceSet: the references of a kerchunk set, which say where the object of each key
+// is, packed. A key takes about 15 bytes, instead of 60 to 150 in the JSON file.
 //
-//   records     one for each key, in the order of their bytes, in blocks of kBlock. A record begins
-//               with the length of the part that its key shares with the key before it in the
+//   records     one per key, sorted by the bytes of the keys, in blocks of kBlock. A record begins
+//               with the length of the prefix that its key shares with the previous key of the
 //               block, and the rest of the key.
-//   locations   each address once, with its templates: "{{u}}/2020.nc"
-//   bytes       inline objects, decoded
+//   locations   the position of each address in `bytes`, once. An address may contain templates:
+//               "{{u}}/2020.nc"
+//   bytes       addresses, and decoded inline objects
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ inline constexpr std::string_view kExpandReferenceSet =
     "\"base64:\" + base64.b64encode(v).decode() if isinstance(v, bytes) else [v[0], "
     "*map(int, v[1:])] for k in r for v in [r[k]]}, sys.stdout)' SET > EXPANDED.json";
 
-/// Where the object of one key is. The views point into the set.
+/// The location of the object of one key. The string views point into the set.
 struct KerchunkReference {
   enum class Kind : uint8_t {
     kInline,  // `bytes`
@@ -44,7 +45,7 @@ struct KerchunkReference {
   };
   Kind kind = Kind::kInline;
   std::string_view bytes = {};
-  std::string_view location = {};  // with templates: see KerchunkReferenceSet::LocationOf()
+  std::string_view location = {};  // may contain templates; see LocationOf()
   uint64_t offset = 0;
   uint64_t length = 0;
 
@@ -62,7 +63,7 @@ class KerchunkReferenceSet {
   [[nodiscard]] static Result<std::shared_ptr<const KerchunkReferenceSet>> Read(
       const Store& container, std::string_view key);
 
-  /// A position in the sequence of keys. Valid as long as the set.
+  /// A position in the sequence of keys. Must not outlive the set.
   class Cursor {
    public:
     /// False after the last key.
@@ -77,9 +78,9 @@ class KerchunkReferenceSet {
     void Decode();
 
     const KerchunkReferenceSet* set_;
-    size_t number_;     // of the key
-    size_t at_;         // of the record in set_->records_
-    size_t value_ = 0;  // of what follows the key in the record
+    size_t number_;     // the number of the key
+    size_t at_;         // the offset of the record in set_->records_
+    size_t value_ = 0;  // the offset of the value, which follows the key in the record
     std::string key_;
   };
   /// The first key that is not before `key`, in the order of bytes.
@@ -88,14 +89,15 @@ class KerchunkReferenceSet {
   [[nodiscard]] std::optional<KerchunkReference> Find(std::string_view key) const;
   [[nodiscard]] size_t size() const { return count_; }
 
-  /// The address of a reference, its templates expanded. kIo if it is longer than any address.
+  /// The address of a reference, with its templates expanded. kIo if the address is longer than any
+  /// valid one.
   [[nodiscard]] Result<std::string> LocationOf(const KerchunkReference& reference) const;
 
   std::shared_ptr<const Object> object;  // the JSON file
   mutable Freshness freshness;           // set by RevalidatingCache
 
  private:
-  static constexpr size_t kBlock = 16;  // keys
+  static constexpr size_t kBlock = 16;  // in keys
 
   struct Part {
     uint64_t begin;
@@ -107,32 +109,33 @@ class KerchunkReferenceSet {
   MemoryBudget::Share memory_;
   size_t count_ = 0;
   std::string records_;
-  std::vector<uint64_t> blocks_;  // where each block begins in records_
+  std::vector<uint64_t> blocks_;  // the offset of each block in records_
   std::vector<Part> locations_;   // in bytes_
   std::string bytes_;
-  std::vector<std::pair<std::string, std::string>> templates_;  // name, value; sorted
+  std::vector<std::pair<std::string, std::string>> templates_;  // names and values, sorted
 };
 
-/// Collects references in any order. Of several with one key the last counts, as in Python's dict.
+/// Collects references in any order. If a key occurs more than once, the last reference counts, as
+/// in Python's dict.
 class KerchunkReferenceSet::Builder {
  public:
   Builder() = default;
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  // kDamaged if `key` is not a key, or the range ends beyond 2^63.
+  // These fail with kDamaged if `key` is not a valid key, or the range ends beyond 2^63.
   [[nodiscard]] Result<void> AddInline(std::string_view key, std::string_view bytes);
   [[nodiscard]] Result<void> AddWhole(std::string_view key, std::string_view location);
   [[nodiscard]] Result<void> AddRange(std::string_view key, std::string_view location,
                                       uint64_t offset, uint64_t length);
   void AddTemplate(std::string name, std::string value);
 
-  /// The memory that the references take now, and the most that adding and packing them takes at
-  /// once.
+  /// The memory of the references so far in bytes, including the peak while they are added and
+  /// packed.
   [[nodiscard]] uint64_t bytes() const;
 
-  /// The packed set, without its object. kDamaged if a location names a template that does not
-  /// exist; kUnsupported if it gives one arguments.
+  /// Packs the set, whose `object` stays null. kDamaged if a location names a template that does
+  /// not exist; kUnsupported if a template has arguments.
   [[nodiscard]] Result<std::shared_ptr<KerchunkReferenceSet>> Finish(MemoryBudget::Share memory) &&;
 
  private:
@@ -141,7 +144,7 @@ class KerchunkReferenceSet::Builder {
   uint64_t NumberOf(std::string_view location);
   [[nodiscard]] std::string_view LocationAt(uint64_t number) const;
 
-  // Orders numbers of locations by their locations.
+  // Orders the numbers of locations by location.
   struct Less {
     using is_transparent = void;
     const Builder* builder;
@@ -157,12 +160,12 @@ class KerchunkReferenceSet::Builder {
   };
 
   std::string records_;              // unsorted: length of the key, key, kind, numbers
-  std::vector<uint64_t> positions_;  // of each record
+  std::vector<uint64_t> positions_;  // the offset of each record
   std::string bytes_;
   std::vector<Part> locations_;
   std::set<uint64_t, Less> numbers_{
-      Less{this}};       // not a hash table, which a set may be made to fill badly
-  uint64_t latest_ = 0;  // the location that was added last
+      Less{this}};       // not a hash table, because a hostile set could make keys collide
+  uint64_t latest_ = 0;  // the number of the latest location
   std::vector<std::pair<std::string, std::string>> templates_;
   uint64_t template_bytes_ = 0;
 };

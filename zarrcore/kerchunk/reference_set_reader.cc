@@ -1,5 +1,5 @@
-// KerchunkReferenceSet::Read(): parses the JSON file as a sequence of events, so that neither its
-// bytes nor a tree of its values are ever in memory.
+// KerchunkReferenceSet::Read(): parses the JSON file as a sequence of events, so neither the whole
+// file nor a tree of its values is ever in memory.
 #include <nettle/base64.h>
 
 #include <algorithm>
@@ -17,14 +17,14 @@ using Json = nlohmann::json;
 
 constexpr size_t kPiece = 1u << 20;  // bytes of the file that are read at a time
 constexpr std::string_view kBase64 = "base64:";
-constexpr int kMaxDepth = 64;  // of an inline JSON object
+constexpr int kMaxDepth = 64;  // the maximum depth of an inline JSON object
 
-// The most memory that a byte of the file can take before the next piece is read: a reference of 16
-// bytes has a record, a position, a location, its number in a tree, and their vectors grow.
+// Maximum memory per byte of the file until the next piece is read. A reference of 16 bytes needs a
+// record, a position, a location and its number in a tree, and the vectors of these grow.
 constexpr uint64_t kMemoryOfByte = 16;
 
 // The bytes of an object, as characters for the JSON parser. `before_read` is called before each
-// piece is read. After a failure of it or of the read the sequence ends.
+// piece is read. If `before_read` or a read fails, the sequence ends.
 class Bytes {
  public:
   Bytes(const Object& object, std::function<Result<void>()> before_read)
@@ -138,14 +138,14 @@ class JsonText {
   bool is_first_ = true;
 };
 
-// Takes the parser's events. The file is one object:
+// Handles the events of the parser. The file is one object:
 //
 //   version 0   {KEY: REFERENCE, …}
-//   version 1   {"version": 1, "templates": {NAME: VALUE, …}, "gen": […], "refs": {KEY: REFERENCE,
-//   …}}
+//   version 1   {"version": 1, "templates": {NAME: VALUE, …}, "gen": […],
+//                "refs": {KEY: REFERENCE, …}}
 //
-//   REFERENCE   "text", "base64:…", [ADDRESS], [ADDRESS, OFFSET, LENGTH], or a JSON object, which
-//               stands for its JSON
+//   REFERENCE   "text", "base64:…", [ADDRESS], [ADDRESS, OFFSET, LENGTH], or a JSON object, whose
+//               text is the bytes of the object
 class Events final : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return Other("null"); }
@@ -287,16 +287,17 @@ class Events final : public nlohmann::json_sax<Json> {
     return Fail(set.error().code, "{}; expand it first: {}", set.error().message,
                 kExpandReferenceSet);
   }
-  // The memory of what was parsed, and of the string that is being parsed. Called for each piece.
+  // The memory of the references parsed so far, and of the string that is being parsed, in bytes.
+  // Must be called once per piece.
   [[nodiscard]] uint64_t bytes() {
     constexpr uint64_t kAtOnce =
-        4;  // a string, the longer one that replaces it, and what it encodes
+        4;  // a string, the longer one that replaces it, and its decoded bytes
     return builder_.bytes() + kAtOnce * (document_.text().size() + location_.size() + key_.size() +
                                          pieces_of_string_++ * kPiece);
   }
 
  private:
-  // Where the parser is.
+  // The part of the file that the parser is in.
   enum class In : uint8_t { kFile, kTop, kReferences, kTemplates, kGen, kArray, kDocument };
 
   bool Enter(In in) {
@@ -320,7 +321,7 @@ class Events final : public nlohmann::json_sax<Json> {
     const auto bytes = FromBase64(text.substr(kBase64.size()));
     return bytes ? Ok(builder_.AddInline(key_, *bytes)) : Refuse(bytes.error().message);
   }
-  // A value that is no reference by itself.
+  // Handles a value that cannot be a reference.
   bool Other(const std::string& text) {
     if (in_ == In::kDocument) {
       document_.Value(text);
@@ -344,10 +345,10 @@ class Events final : public nlohmann::json_sax<Json> {
   static std::string Dump(const std::string& text) { return Json(text).dump(); }
 
   KerchunkReferenceSet::Builder builder_;
-  uint64_t pieces_of_string_ = 0;  // of the file, read since the last string began
+  uint64_t pieces_of_string_ = 0;  // the pieces of the file read since the last string ended
   Result<void> result_;
   In in_ = In::kFile;
-  In above_ = In::kTop;  // of an array or a document
+  In above_ = In::kTop;  // the part that contains the current array or document
   std::string key_;
   uint64_t version_ = 0;
   bool has_references_ = false;
