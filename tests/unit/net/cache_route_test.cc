@@ -49,7 +49,7 @@ HttpReply Right() {
 
 class CacheRouteTest : public ::testing::Test {
  protected:
-  // Whether an answer of the first cache is used. `kind` and `code`: the verdict.
+  // True if a reply of the first cache is used. `kind` and `code`: the verdict.
   bool Takes(const FetchRequest& request, const HttpReply& reply,
              Verdict::Kind kind = Verdict::Kind::kBytes, ErrorCode code = ErrorCode::kIo) {
     const Verdict verdict{kind, {code, ""}, reply.status == 503};
@@ -200,7 +200,7 @@ TEST_F(CacheRouteTest, AnAbsenceCountsOnlyIfTheStoreHasSaidSo) {
   EXPECT_FALSE(Takes(Unversioned(), absent, Verdict::Kind::kError, ErrorCode::kNotFound));
   absent.cache_status = "MISS";
   EXPECT_TRUE(Takes(Unversioned(), absent, Verdict::Kind::kError, ErrorCode::kNotFound));
-  // absent=403: a cache that refuses its client is no proof.
+  // With absent=403, the 403 may come from a cache that refuses its client, so it proves nothing.
   absent.status = 403;
   EXPECT_FALSE(Takes(Unversioned(), absent, Verdict::Kind::kError, ErrorCode::kNotFound));
 }
@@ -242,7 +242,7 @@ TEST_F(CacheRouteTest, ACacheIsSilentIfNothingComesFromItAtAll) {
   const auto after = [&](int seconds) { return begin_ + std::chrono::seconds(seconds); };
   EXPECT_FALSE(route_.IsSilent(*cache, begin_, after(4)));
   EXPECT_TRUE(route_.IsSilent(*cache, begin_, after(5)));
-  cache->heard = after(3);  // another request was answered: the cache is busy
+  cache->heard = after(3);  // the cache is busy, because it has answered another request
   EXPECT_FALSE(route_.IsSilent(*cache, begin_, after(5)));
   cache->heard = after(14);
   EXPECT_TRUE(route_.IsSilent(*cache, begin_, after(15)));

@@ -10,7 +10,7 @@
 namespace zarrfs::fetch_channel_test {
 namespace {
 
-// Takes a message from one end, and sends it on with another version.
+// Receives a message at `from`, and sends it at `to` with another version.
 void PassOn(const Descriptor& from, const Descriptor& to, uint32_t version) {
   std::string bytes(4096, '\0');
   const ssize_t length = recv(from.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);

@@ -17,13 +17,13 @@ namespace {
 
 using Kind = FetchRequest::Kind;
 
-// A server that answers as `answer` says; nullopt: not at all.
+// A client of a server that sends the results of `answer`; nullopt for no answer.
 class FetchClientTest : public ::testing::Test {
  protected:
   using Answering = std::function<std::optional<FetchAnswer>(const FetchRequest&)>;
 
   ~FetchClientTest() override { Stop(); }
-  // For tests whose own variables the server uses.
+  // Must end a test whose local variables the server uses.
   void Stop() {
     if (!server_.joinable()) return;
     shutdown(channel_.server.get(), SHUT_RDWR);
@@ -49,7 +49,7 @@ class FetchClientTest : public ::testing::Test {
   FetchChannel channel_;
   std::thread server_;
   uint32_t store_ = 0;
-  std::string notice_;  // the last line that the server had for the log
+  std::string notice_;  // the last line for the log
   std::array<std::byte, 100> out_ = {};
 };
 
@@ -103,7 +103,7 @@ TEST_F(FetchClientTest, AKeyThatIsTooLongIsRefusedAndHoldsNoMemory) {
   const auto client = Open([](const FetchRequest&) { return FetchAnswer{}; });
   const std::string key(20'000, 'k');
   std::vector<std::byte> large(kMaxFetchBytes);
-  // More often than there is room for.
+  // More requests than the memory has room for.
   for (uint64_t i = 0; i < 2 * FetchChannel::kMemory / kMaxFetchBytes; ++i) {
     const auto fetched = client->Get(key, ByteRange::At(0, large.size()), nullptr, large);
     ASSERT_FALSE(fetched);

@@ -59,7 +59,7 @@ class Served {
       notices_.push_back(answer.message);
     }
   }
-  // Lines for the log that came before an answer.
+  // The lines for the log that were received before an answer.
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
   [[nodiscard]] const FetchChannel& channel() const { return channel_; }
   [[nodiscard]] uint64_t generation() const { return generation_; }
@@ -78,7 +78,7 @@ RemoteSource SourceOf(const std::string& url, RemoteOptions options = {}) {
   return *ParseRemoteSource(url, options);
 }
 
-// A server for a port where nobody listens.
+// A fetch server for a port on which no server listens.
 class FetchServerTest : public ::testing::Test {
  protected:
   FetchAnswer Ask(FetchRequest request) { return served_.Ask(std::move(request)); }
@@ -122,7 +122,7 @@ TEST_F(FetchServerTest, AnotherClientGetsNoAnswersOfTheOneBefore) {
   EXPECT_EQ(ReceiveAnswer(channel_.client, /*waits=*/true)->id, 3U);
 }
 
-// The fetcher of a local store whose virtual chunks are in two other places.
+// The fetcher of a local store whose virtual chunks are below two prefixes on a web server.
 TEST(FetchServerOfPrefixesTest, AnObjectIsNamedByTheNumberOfAPrefixAndAKey) {
   std::mutex mutex;
   std::vector<std::string> all;
@@ -145,7 +145,7 @@ TEST(FetchServerOfPrefixesTest, AnObjectIsNamedByTheNumberOfAPrefixAndAKey) {
   }
   RemoteOptions options;
   options.timeout = 1;
-  options.headers_file = "/proc/self/status";  // not for prefixes
+  options.headers_file = "/proc/self/status";  // does not apply to prefixes
   Served served(*ParseRemoteSource("/data/ocean.icechunk", options, prefixes));
   const auto ask = [&](uint32_t store, const std::string& key) {
     return served.Ask({.store = store, .range = ByteRange::At(0, 4), .length = 4, .key = key});
@@ -163,7 +163,7 @@ TEST(FetchServerOfPrefixesTest, AnObjectIsNamedByTheNumberOfAPrefixAndAKey) {
   EXPECT_EQ(asked().size(), 2U);
 }
 
-// The client's process may obey somebody else, and the cache on the disk is for other mounts, too.
+// The client's process may be compromised, and other mounts read the disk cache, too.
 TEST(FetchServerOnDiskTest, WhatTheClientWritesIntoItsPieceIsNotKept) {
   constexpr std::string_view kBytes = "0123456789abcdef";
   constexpr std::string_view kHead =
@@ -204,7 +204,7 @@ TEST(FetchServerOnDiskTest, WhatTheClientWritesIntoItsPieceIsNotKept) {
   std::filesystem::remove_all(cache);
 }
 
-// A store and a cache. `cached` writes the answers of the cache.
+// A store and a cache. `cached` sends the replies of the cache.
 class FetchServerViaTest : public ::testing::Test {
  protected:
   static constexpr std::string_view kRight =
@@ -282,7 +282,7 @@ TEST_F(FetchServerViaTest, TheStoreIsAskedAfterAWrongAnswer) {
   }
 }
 
-// SourceOf() has timeout=1.
+// SourceOf() sets timeout=1.
 TEST_F(FetchServerViaTest, TheStoreIsAskedAfterAQuarterOfTheTimeout) {
   const auto begin = std::chrono::steady_clock::now();
   const auto answer = Ask([&](const auto& /*request*/, const auto& /*send*/) {

@@ -11,7 +11,7 @@
 namespace zarrfs::guarded_address_test {
 namespace {
 
-// Calls `ask` with the address that is written `text`.
+// Calls `ask` with the address `text`.
 template <typename Ask>
 auto With(const std::string& text, const Ask& ask) {
   sockaddr_in v4 = {};
@@ -36,7 +36,7 @@ TEST(GuardedAddressTest, AreThisMachineItsLinksAndServicesOfClouds) {
        {"127.0.0.1", "127.255.0.9", "0.0.0.0", "0.1.2.3", "::", "::1", "169.254.169.254",
         "169.254.170.2", "fe80::1", "febf::1", "fd00:ec2::254", "fd20:ce::254",
         "fd00:c1::a9fe:a9fe", "168.63.129.16", "100.100.100.200", "192.0.0.192", "ff02::1",
-        // The same in other forms.
+        // Guarded addresses in other forms.
         "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::169.254.169.254",
         "::ffff:0:127.0.0.1"}) {
     EXPECT_TRUE(Guarded(text)) << text;

@@ -24,7 +24,7 @@
 namespace zarrfs::http_transfer_test {
 namespace {
 
-// Gives one connection after the other an answer, whatever is asked.
+// Sends one of `answers` to each connection, regardless of the request.
 class Server {
  public:
   explicit Server(std::vector<std::string> answers) {
@@ -54,8 +54,8 @@ class Server {
   std::thread thread_;
 };
 
-// A header that begins with a blank goes on with the one before it: here, with none. (Sanitizers
-// see what is wrong with that.)
+// A header that begins with a blank continues the previous header, but here no header precedes it.
+// If the handle is reused, old versions of libcurl then read freed memory, which sanitizers detect.
 TEST(HttpTransferTest, HeadersOfTheTransferBeforeAreForgotten) {
   const Server server({"HTTP/1.1 200 OK\r\nETag: \"1\"\r\nServer: one\r\n\r\n",
                        "HTTP/1.1 429 Later\r\n 468:8\r\nRetry-After: 2\r\n\r\n"});
@@ -93,7 +93,7 @@ TEST(HttpTransferTest, ACacheSaysWhatItKnewAndHowOldTheAnswerIs) {
 TEST(HttpTransferTest, ContentRangeSaysWhichBytesCameWhateverTheStatus) {
   struct Case {
     std::string status, range, length;
-    std::string wrong;  // a part of it; "": the bytes are taken
+    std::string wrong;  // a part of HttpReply::wrong; "" if the bytes are used
   };
   const std::vector<Case> cases = {
       {"200 OK", "bytes 4-11/32", "8", ""},
@@ -133,7 +133,7 @@ TEST(HttpTransferTest, ContentRangeSaysWhichBytesCameWhateverTheStatus) {
   }
 }
 
-// Such a version could not be asked for again.
+// Later requests could not send such an ETag.
 TEST(HttpTransferTest, AnETagWithControlCharactersIsRefused) {
   std::vector<std::byte> into(8);
   const auto answer = [&](const std::string& etag) {
@@ -160,7 +160,7 @@ TEST(HttpTransferTest, APartIsNoListing) {
   EXPECT_FALSE(answer("bytes 0-7/9").is_whole);
 }
 
-// A GET at a port of this machine, which has the name data.example, too.
+// Sends a GET to a port of this machine, which the name data.example leads to, too.
 HttpReply ReplyAt(CURLM* multi, const std::string& host, int port, bool is_guarded) {
   std::vector<std::byte> into(8);
   HttpTransfer transfer;

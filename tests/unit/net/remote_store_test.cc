@@ -18,9 +18,9 @@ class FakeFetcher final : public Fetcher {
   std::map<std::string, Stored, std::less<>> objects;
   bool ignores_conditions = false;
   bool refuses_suffixes = false;
-  bool pages_on = false;        // without end, every second one empty
-  int period = 1'000'000;       // after so many requests, their continuation tokens are repeated
-  std::string inner_of_a_page;  // of the others
+  bool pages_on = false;        // send pages without end, every second one empty
+  int period = 1'000'000;       // continuation tokens repeat after this many requests
+  std::string inner_of_a_page;  // the content of the other pages
   mutable int requests = 0;
 
   Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,

@@ -5,7 +5,7 @@
 namespace zarrfs::request_limit_test {
 namespace {
 
-// A server that is sent as many requests as may be, and refuses what is beyond `bears`.
+// A server that gets as many requests as the limit allows, and refuses those above `bears`.
 struct Server {
   RequestLimit limit{64};
   RequestLimit::Time time{std::chrono::hours(1)};

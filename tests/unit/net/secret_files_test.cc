@@ -15,7 +15,7 @@ namespace {
 
 class SecretFilesTest : public testing::Test {
  protected:
-  // In /tmp, whose sticky bit keeps others from replacing this folder.
+  // The folder is in /tmp, whose sticky bit keeps other users from replacing it.
   SecretFilesTest() {
     char folder[] = "/tmp/secret_files_test.XXXXXX";
     top_ = mkdtemp(folder);
@@ -48,7 +48,7 @@ TEST_F(SecretFilesTest, ChangedFileIsReadAgain) {
   EXPECT_EQ(VersionOfSecrets(options_), secrets_.version);
 }
 
-// As Kubernetes replaces a secret: the name is a link to a file below a link to a folder.
+// Kubernetes replaces a secret this way: the name is a link to a file below a link to a folder.
 TEST_F(SecretFilesTest, LinkToAnotherFileOfTheOwnerIsFollowed) {
   std::filesystem::create_directory(top_ / "1");
   Write("1/token", "Token: two\n");
@@ -84,7 +84,7 @@ TEST_F(SecretFilesTest, FileInAFolderThatOthersMayWriteToIsNotRead) {
   EXPECT_EQ(secrets_.headers.text, "Token: one\n");
 }
 
-// The folder that has the link is safe, the one that it leads to is not.
+// The folder with the link is safe, but the folder of the link's target is not.
 TEST_F(SecretFilesTest, NorAFileThatALinkLeadsToThere) {
   std::filesystem::create_directory(top_ / "open");
   Write("open/token", "Token: two\n");
@@ -105,7 +105,7 @@ TEST_F(SecretFilesTest, EmptyOrMissingFileReplacesNoText) {
   EXPECT_EQ(secrets_.headers.text, "Token: two\n");
 }
 
-// Its number may belong to another file by then.
+// The number of a descriptor may later belong to another file.
 TEST_F(SecretFilesTest, DescriptorIsReadOnce) {
   std::array<int, 2> ends = {-1, -1};
   ASSERT_EQ(pipe(ends.data()), 0);

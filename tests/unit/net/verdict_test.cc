@@ -82,7 +82,7 @@ TEST(VerdictTest, RedirectionThatAddsASlashIsAFolderOfAWebServer) {
   reply.status = 301;
   for (const char* const location :
        {"https://host/b/a%20b/", "https://HOST:443/b/a%20b/", "/b/a%20b/", "/b/a%20b/?x",
-        // A server that knows nothing of the proxy that speaks TLS for it.
+        // The server does not know that it is behind a TLS proxy.
         "http://host/b/a%20b/", "http://Host:8080/b/a%20b/"}) {
     reply.location = location;
     EXPECT_EQ(Judge(reply, source, "a b", kUrl).error.code, ErrorCode::kNotFound) << location;
@@ -95,7 +95,7 @@ TEST(VerdictTest, RedirectionThatAddsASlashIsAFolderOfAWebServer) {
   EXPECT_EQ(error.message.find("secret"), std::string::npos) << error.message;
 }
 
-// What is on another server, this one cannot say.
+// A server cannot say what exists on another server.
 TEST(VerdictTest, RedirectionToAnotherServerMakesNothingAbsent) {
   const RemoteSource source;
   HttpReply reply;

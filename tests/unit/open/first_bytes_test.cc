@@ -105,7 +105,7 @@ TEST_F(FirstBytesTest, AProgramThatReadsNothingSoonGetsNoBytes) {
   const uint64_t before = Requests();
   EXPECT_EQ(Text(*last), large);
   EXPECT_EQ(Requests(), before + 1) << "it was opened without its bytes";
-  // That it was read earns the credit for the next one.
+  // Reading that object has earned the credit for the next one.
   server->Put("c/next", large);
   EXPECT_EQ(Text(*Open("c/next")), large);
   EXPECT_EQ(Requests(), before + 2);

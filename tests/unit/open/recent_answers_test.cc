@@ -205,7 +205,8 @@ TEST_F(RecentAnswersTest, FoldersOfAStoreThatCannotBeListedHaveDocuments) {
   EXPECT_EQ(server->count(Call::kRead, "none"), 4) << "the object and three documents";
 }
 
-/// A store whose listings state versions; with `other_etags` other ones than its objects have.
+/// A store whose listings report versions. With `other_etags`, these differ from the versions of
+/// the objects.
 class ListingStore final : public ForwardingStore {
  public:
   ListingStore(std::shared_ptr<FakeStore> store, bool other_etags)
@@ -267,7 +268,8 @@ struct ListedAnswersTest : RecentAnswersTest {
   ListedAnswersTest() {
     for (int chunk = 0; chunk < 20; ++chunk) server->Put("a/c/" + std::to_string(chunk), "chunk");
   }
-  /// Requests for all chunks after they were listed.
+  /// Lists all chunks, and stats and opens each of them. Returns the number of requests after the
+  /// listing.
   uint64_t Requests(const Store& of) const {
     EXPECT_EQ(of.List("a/c")->size(), 20);
     for (int chunk = 0; chunk < 20; ++chunk) {
@@ -335,7 +337,7 @@ TEST_F(ListedAnswersTest, ALayerWithRulesOfItsOwnGetsNewAnswers) {
   EXPECT_EQ(newest->Stat("a/c/7")->size(), 12);
 }
 
-/// A value that is made of a document.
+/// A value made from a document.
 struct Made {
   std::string text;
   mutable Freshness freshness;

@@ -20,7 +20,7 @@ struct RecentFailuresTest : testing::Test {
   RecentFailuresTest() {
     for (const char* const key : {"a", "b"}) server->Put(key, "text");
   }
-  // Has the server answer requests for `key` with an error, after a time that is long here.
+  // Makes requests for `key` fail after a delay that counts as long in these tests.
   void Hang(std::string_view key, ErrorCode code = ErrorCode::kTimedOut) const {
     for (const Call call : FakeStore::kAllCalls) {
       server->FailWith(call, std::string(key), {code, "no answer"});

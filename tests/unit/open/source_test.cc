@@ -146,7 +146,7 @@ TEST_F(SourceTest, OneWhoseFileMayNotBeReadAnyMoreIsOutOfReach) {
   Replace("x.zip", "");
   fs::permissions(root / "x.zip", fs::perms::none);
   fs::permissions(outer, fs::perms::all);
-  // Root reads everything: this thread is somebody else for a moment.
+  // Root may read everything, so this thread becomes another user for a moment.
   const bool root_runs_this = geteuid() == 0;
   if (root_runs_this) setfsuid(65534);
   EXPECT_EQ(store->Stat("a").error().code, ErrorCode::kPermissionDenied);
