@@ -309,11 +309,11 @@ class Hierarchy {
   mutable LruCache<std::string, Node> newest_;
   mutable OutlineCache outlines_;
   mutable MadeTexts texts_;
-  mutable ListedCache listed_;              // by path of the group
-  mutable ConsolidatedCache consolidated_;  // by view and path
-  mutable DimensionsCache dimensions_;      // by view
+  mutable ListedCache listed_;              // keyed by the path of the group
+  mutable ConsolidatedCache consolidated_;  // keyed by view and path
+  mutable DimensionsCache dimensions_;      // keyed by view
   mutable PlacedArrays placed_;
-  mutable AssembledCache assembled_;  // by view and path
+  mutable AssembledCache assembled_;  // keyed by view and path
 };
 
 /// A loader for values made from many nodes. It revalidates a value by making it again.

@@ -100,7 +100,7 @@ class MadeTexts {
   static constexpr size_t kBytes = 64u << 20;
 
  private:
-  LruCache<uint64_t, std::string> texts_{kBytes};  // by number
+  LruCache<uint64_t, std::string> texts_{kBytes};  // keyed by number
 };
 
 /// Sets `newest` to `version` if `version` is later.

@@ -23,7 +23,7 @@ struct HierarchyOptions {
   size_t consolidated_max = 4096;
   char forced_separator = '\0';
   FillPolicy fill = FillPolicy::kAuto;
-  bool keeps_ome = false;  // show OME-Zarr metadata in the version of the store
+  bool keeps_ome = false;  // show OME-Zarr metadata in the version that the store has
   CompressorSet compressors = kAllCompressors;  // the compressors that readers support
   NetcdfFormat netcdf = NetcdfFormat::kAuto;    // the format of the files in the nc view
   // The maximum stored size of an array that is scanned for strings.

@@ -31,7 +31,7 @@ using OutlinePtr = std::shared_ptr<const Outline>;
 /// permissions. It does not change if only the content of documents changes.
 [[nodiscard]] uint64_t ShapeOf(const Node& node);
 
-/// The outline of a node. It is valid as long as the node.
+/// Makes the outline of a node. The outline is valid as long as the node is.
 [[nodiscard]] std::shared_ptr<Outline> OutlineOf(const Node& node);
 
 /// Approximate memory of an outline, in bytes.

@@ -28,7 +28,7 @@ constexpr uint64_t kBytesOfName = 1024;  // the approximate memory of a branch o
 
 using HeadPtr = std::shared_ptr<const IcechunkHead>;
 
-// The snapshots to which all names lead at one moment.
+// The snapshots that all branches and tags point to at one moment.
 struct Names {
   struct Name {
     IcechunkId shown{};  // differs from `refs` while the snapshot in `refs` cannot be read

@@ -3,7 +3,7 @@
 //   branch.main/…    the newest commit of a branch
 //   tag.v1.0/…       the commit of a tag
 //   snapshot/ID/…    any commit. The root does not list `snapshot`, and `snapshot` lists only the
-//                    commits to which branches and tags lead; all others can be opened.
+//                    commits of branches and tags; all other commits can be opened, too.
 //
 // In the names of branches and tags, `%`, `/` and control characters are written as %XX. A commit
 // is read when it is used; the most recently used ones are cached (IcechunkCommitCache).

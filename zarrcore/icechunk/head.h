@@ -1,4 +1,4 @@
-// IcechunkHead: the commit to which a branch, a tag or an id leads, with its snapshot.
+// IcechunkHead: the commit that a branch, a tag or an id points to, with its snapshot.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ struct IcechunkHead {
                                                                         const IcechunkAt& at,
                                                                         const IcechunkHead* known);
 
-  /// Reads the snapshot to which `pointer` leads, unless that is the snapshot of `known`, which may
-  /// be null or lack a snapshot. Fails like IcechunkSnapshot::Parse(); kNotFound if the snapshot
-  /// does not exist.
+  /// Reads the snapshot that `pointer` names, unless that is the snapshot of `known`, which may be
+  /// null or lack a snapshot. Fails like IcechunkSnapshot::Parse(); kNotFound if the snapshot does
+  /// not exist.
   [[nodiscard]] static Result<std::shared_ptr<const IcechunkHead>> ReadSnapshotOf(
       const Store& container, IcechunkPointer pointer, const IcechunkHead* known);
 };

@@ -30,7 +30,8 @@
 
 namespace zarrfs {
 
-/// The maximum size of cached packed manifests, excluding the latest manifest that is larger.
+/// The maximum size of cached packed manifests in bytes. The latest manifest that is larger is
+/// cached in addition.
 inline constexpr uint64_t kManifestBytes = 256u << 20;
 
 /// Opens the repository at the root of `container`. Until StartWatching() is called, `max_age` is

@@ -39,7 +39,7 @@ struct IcechunkAt {
 /// other string, with the expected forms.
 [[nodiscard]] Result<IcechunkAt> ParseIcechunkAt(std::string_view text);
 
-/// The snapshot to which an IcechunkAt led when it was looked up.
+/// The snapshot that an IcechunkAt pointed to when it was looked up.
 struct IcechunkPointer {
   IcechunkId snapshot{};
   std::string key;  // the object with the pointer; "" for IcechunkAt::Kind::kSnapshot
@@ -60,11 +60,12 @@ struct IcechunkPointer {
 /// The names of all branches and tags, sorted: "branch.main", "tag.v1.0".
 [[nodiscard]] Result<std::vector<std::string>> ListIcechunkNames(const Store& container);
 
-/// A branch or tag, and the snapshot to which it leads.
+/// A branch or tag, and the snapshot that it points to.
 struct IcechunkRef {
   IcechunkAt at;
   IcechunkPointer pointer = {};
-  /// Why the branch or tag cannot be read. `pointer` then has its previous value, if that is known.
+  /// The error if the branch or tag cannot be read. `pointer` then has its previous value, if
+  /// known.
   std::optional<Error> error = {};
 
   [[nodiscard]] bool leads_somewhere() const { return !pointer.key.empty(); }

@@ -1,5 +1,5 @@
 // IcechunkContainers: the virtual chunk containers of a repository, by their names. A location
-// "vcc://NAME/a.nc" leads to the prefix of the container NAME, with "a.nc" after it.
+// "vcc://NAME/a.nc" means the prefix of the container NAME, followed by "a.nc".
 //
 // The containers are in the configuration of the repository, which may also contain regions and
 // credentials. Only names and prefixes are used. A prefix gives no access: the resulting location
@@ -22,7 +22,7 @@ namespace zarrfs {
 /// Maximum size of a configuration, in bytes.
 inline constexpr size_t kMaxIcechunkConfig = size_t{1} << 20;
 
-/// Prefixes by the names of containers.
+/// Prefixes, keyed by the names of containers.
 using IcechunkPrefixes = std::map<std::string, std::string, std::less<>>;
 
 /// Parses the configuration in `repo`, which is in the format FlexBuffers. Containers without a
@@ -39,9 +39,9 @@ class IcechunkContainers {
   /// True for a location that names a container.
   [[nodiscard]] static bool IsNamed(std::string_view location);
 
-  /// Returns `location`; if it names a container, with the prefix of that container in place of the
-  /// name. kUnsupported if the repository has no container of this name, or has version 1, whose
-  /// configuration is not read. Otherwise fails like ReadIcechunkConfig().
+  /// Returns `location`. If it names a container, the prefix of the container replaces
+  /// "vcc://NAME/". kUnsupported if the repository has no container of this name, or if it has
+  /// version 1, whose configuration is not read. Otherwise fails like ReadIcechunkConfig().
   [[nodiscard]] Result<std::string> Resolve(std::string location) const;
 
  private:

@@ -60,7 +60,7 @@ struct VirtualPrefix {
 /// for any other string.
 [[nodiscard]] Result<VirtualPrefix> ParseVirtualPrefix(std::string_view text);
 
-/// The place to which a location leads.
+/// The place that a location means.
 struct VirtualPlace {
   size_t prefix = 0;  // the index of the longest prefix that covers the location
   std::string key;    // the valid key below that prefix, not ""

@@ -52,7 +52,7 @@ void AddAwsSection(std::string_view text, std::string_view section, AwsProfile& 
       continue;
     }
     const size_t equals = line.find('=');
-    // Indented lines are nested settings; none of them is used.
+    // Indented lines are nested settings, which are not used.
     if (!is_in || equals == line.npos || whole.front() == ' ' || whole.front() == '\t') continue;
     profile.emplace(WithoutBlanks(line.substr(0, equals)), WithoutBlanks(line.substr(equals + 1)));
   }

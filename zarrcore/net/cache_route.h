@@ -63,7 +63,7 @@ class CacheRoute {
   void Direct(const Cache& cache, const FetchRequest& request, std::string_view url, int64_t now_ms,
               HttpGet& get) const;
   /// True if `reply`, which `cache` has sent, is used. Otherwise the request must go to the store.
-  /// `verdict`: that of Judge(), as if the store had sent the reply.
+  /// `verdict`: the result of Judge(), as if the store had sent the reply.
   [[nodiscard]] bool Takes(Cache& cache, const FetchRequest& request, const HttpReply& reply,
                            const Verdict& verdict, Clock::time_point now);
 

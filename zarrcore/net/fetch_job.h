@@ -63,11 +63,12 @@ struct FetchJob {
   Clock::time_point begun = {};  // when the last attempt was sent
   int attempts = 0;
   bool no_range = false;
-  std::string redirected = {};  // where the next attempt goes; "" for the store
-  int redirections = 0;         // the number of consecutive redirections
-  Error problem = {};           // the error of the last attempt
-  AwsKey key = {};              // the key that signed the last attempt
-  int64_t clock_error_s = 0;    // the assumed clock error at the last attempt
+  std::string redirected =
+      {};  // the address of the next attempt after a redirection; "" for the object's own address
+  int redirections = 0;       // the number of consecutive redirections so far
+  Error problem = {};         // the error of the last attempt
+  AwsKey key = {};            // the key that signed the last attempt
+  int64_t clock_error_s = 0;  // the assumed clock error at the last attempt
   std::unique_ptr<HttpTransfer> transfer = {};
   // The cache that the last attempt was sent to; null for the store.
   CacheRoute::Cache* cache = nullptr;

@@ -123,14 +123,14 @@ class FetchServer {
   std::byte* const memory_;
   const size_t connections_;
   const std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
-  std::deque<Origin> origins_;  // by FetchRequest::store; addresses are stable
+  std::deque<Origin> origins_;  // indexed by FetchRequest::store; elements never move
   uint64_t generation_ = 1;
   uint64_t hello_ = 0;  // the id of the last Hello
   Jobs waiting_;        // in order of arrival
   Jobs running_;
   FetchDisk disk_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;
-  std::deque<FetchAnswer> answers_;  // answers that are not sent yet
+  std::deque<FetchAnswer> answers_;  // not sent yet
   std::minstd_rand random_{std::random_device()()};
 };
 
@@ -377,8 +377,8 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
       job->next = Clock::now();
       return;
     case Kind::kOtherTime: {
-      // Compares with the clock error that was assumed when this request was signed, because
-      // another request may have corrected the clock error since.
+      // Uses the clock error that was assumed when this request was signed. Another request may
+      // have corrected origin.clock_error_s since.
       if (reply.date_s > 0) origin.clock_error_s = reply.date_s - std::time(nullptr);
       if (reply.date_s == 0 || std::abs(job->clock_error_s - origin.clock_error_s) < 10) {
         return AnswerError(job, verdict.error);

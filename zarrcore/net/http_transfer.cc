@@ -18,7 +18,7 @@
 namespace zarrfs {
 namespace {
 
-// How much of an error body is kept, in bytes. The name of the error fits.
+// How much of an error body is kept, in bytes. This includes the name of the error.
 constexpr size_t kMaxErrorText = 16u << 10;
 // The maximum values of headers, in seconds.
 constexpr uint64_t kMaxRetryAfter = 3600;

@@ -68,7 +68,7 @@ std::optional<std::string> RedirectionOf(const HttpReply& reply, std::string_vie
 bool Follows(const HttpReply& reply, const Verdict& verdict, std::string_view url, FetchJob& job) {
   const RemoteSource& source = job.origin.source;
   if (!source.options.follows_redirections || source.is_s3 || source.is_virtual) return false;
-  // If the redirection only adds a slash, the key names a folder, and Judge() says kNotFound.
+  // If the redirection only adds a slash, the key names a folder, and the verdict is kNotFound.
   const bool is_absent = verdict.error.code == ErrorCode::kNotFound;
   if (is_absent || job.redirections >= kMaxRedirections) return false;
   auto target = RedirectionOf(reply, url);

@@ -19,8 +19,8 @@ namespace zarrfs {
 inline constexpr int kMaxRedirections = 5;
 
 /// If `reply` redirects the job from `url` to an address that may be requested, makes this address
-/// the job's next attempt (FetchJob::redirected) and returns true. `verdict`: that of Judge() on
-/// `reply`.
+/// the job's next attempt (FetchJob::redirected) and returns true. `verdict`: the result of Judge()
+/// for `reply`.
 [[nodiscard]] bool Follows(const HttpReply& reply, const Verdict& verdict, std::string_view url,
                            FetchJob& job);
 

@@ -35,7 +35,7 @@ struct RemoteOptions {
   bool anonymous = false;    // send unsigned requests
   bool requester_pays = false;        // pay for requests to a requester-pays bucket
   bool forbidden_is_absent = false;   // 403 means that the object does not exist
-  bool follows_redirections = false;  // of web servers (net/redirection.h)
+  bool follows_redirections = false;  // follow redirections by web servers (net/redirection.h)
   uint64_t timeout = 60;              // in seconds, until a request finally fails
   uint64_t list_max = 10'000;  // the maximum number of requests to list an array without list_file
   uint64_t connections = 64;   // maximum number of concurrent requests
@@ -74,8 +74,9 @@ struct RemoteSource {
   std::string address;   // the address as parsed
   std::string url;       // the percent-encoded address of the folder of all keys, or of one object
   std::string list_url;  // the address of the bucket; only for S3
-  std::string prefix;    // the prefix of keys in the bucket; "" or ends in a slash; only for S3
-  std::string region;    // only for S3
+  std::string
+      prefix;  // the prefix of keys in the bucket; ends in a slash unless it is ""; only for S3
+  std::string region;  // only for S3
   // True if `region` comes from an option or the environment. Otherwise it is a default.
   bool is_region_known = false;
   bool is_endpoint_known =

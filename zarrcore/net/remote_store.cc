@@ -200,7 +200,8 @@ class RemoteStore final : public Store {
   // offset, even if it is a suffix.
   [[nodiscard]] Result<ReadAnswer> ReadRange(std::string_view key, ByteRange range,
                                              std::span<std::byte> out, bool asks_first) const;
-  // The attributes of a folder. A folder exists if it contains something.
+  // Returns the attributes of a folder. A folder of a bucket exists if it contains a key; a folder
+  // of a web server, if it contains a document of a node.
   [[nodiscard]] Result<ObjectInfo> StatFolder(std::string_view key) const;
   [[nodiscard]] Result<void> CheckKey(std::string_view key) const {
     if (IsValidKey(key)) return {};

@@ -4,8 +4,8 @@
 // Bytes are kept until they have been read to their end, or are evicted. A reader gets bytes only
 // of the version that it requests, and only if it accepts the age of the answer
 // (base/answer_age.h). Unread bytes waste bandwidth, so opening an object spends credit, and
-// reading it earns the credit back. For a program that only asks for sizes, requests soon come
-// without bytes. Thread-safe.
+// reading it earns the credit back. If a program only asks for sizes, opening soon requests no
+// bytes any more. Thread-safe.
 #pragma once
 
 #include <atomic>

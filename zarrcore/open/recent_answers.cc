@@ -50,7 +50,7 @@ bool IsDocument(std::string_view key) {
   return std::ranges::find(kNamesOfDocuments, NameOf(key)) != kNamesOfDocuments.end();
 }
 
-// Forwards a listing, and remembers it at its end.
+// Forwards a listing, and remembers it once it is complete.
 class RecordedStream final : public FolderStream {
  public:
   RecordedStream(std::unique_ptr<FolderStream> stream, std::shared_ptr<Memory> memory,

@@ -104,7 +104,7 @@ std::optional<Location> FindReferenceSet(const Source& source, const Descriptor&
   return Location{.folder = std::move(above), .file = name};
 }
 
-// Finds a kerchunk reference set in Parquet: a folder with consolidated metadata that end with the
+// Finds a kerchunk reference set in Parquet: a folder whose consolidated metadata end with the
 // number of references in each file.
 std::optional<Location> FindParquetSet(const Source& source, const Descriptor& folder) {
   if (source.needs_fetcher()) return std::nullopt;

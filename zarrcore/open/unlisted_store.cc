@@ -105,7 +105,7 @@ class UnlistedStore final : public ForwardingStore {
   // group.
   [[nodiscard]] Result<std::vector<std::string>> SeriesOf(const std::string& path,
                                                           std::string_view document) const;
-  // The keys for `path`: the result of a recent call of `ask`, or else of a new call.
+  // Returns the keys for `path`: the result of a recent call of `ask`, or of a new call.
   [[nodiscard]] KnownKeys Kept(const std::string& path, const Ask& ask) const;
   // The names in a folder, from the root's consolidated metadata or from OME-Zarr metadata; nullopt
   // if they name none.
@@ -122,7 +122,7 @@ class UnlistedStore final : public ForwardingStore {
                                                              std::string_view folder) const;
   // Requests each document of an array and each object of its grid, and returns those that exist.
   [[nodiscard]] Result<KeyList> ExistingOf(const Array& array, const ArrayLayout& layout) const;
-  // Returns the keys that exist. Requests `range` of each key.
+  // Requests `range` of each of `keys`, and returns those that exist.
   [[nodiscard]] Result<KeyList> Existing(std::span<const std::string> keys, ByteRange range) const;
   [[nodiscard]] Result<bool> Exists(const std::string& key) const;
 
@@ -130,9 +130,11 @@ class UnlistedStore final : public ForwardingStore {
   const UnlistedStoreOptions options_;
   mutable ProbedRanges probed_ranges_;
   mutable Mutex mutex_;
-  mutable std::map<std::string, Probed> probed_ GUARDED_BY(mutex_);  // by path of the array
+  mutable std::map<std::string, Probed> probed_
+      GUARDED_BY(mutex_);  // keyed by the path of the array
   mutable Mutex said_mutex_;
-  mutable std::map<std::string, Probed> said_ GUARDED_BY(said_mutex_);  // by path of the group
+  mutable std::map<std::string, Probed> said_
+      GUARDED_BY(said_mutex_);  // keyed by the path of the group
   mutable std::shared_ptr<const RootKeys> root_keys_ GUARDED_BY(said_mutex_);
 };
 
