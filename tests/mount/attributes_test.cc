@@ -1,4 +1,4 @@
-// What the files of a mount look like to the tools that people use.
+// The files of a mount, as seen by common tools.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -179,7 +179,7 @@ TEST_F(AttributesTest, AFileIsAsClosedAsTheFoldersOfTheStoreAboveIt) {
     EXPECT_EQ(text.find("hidden"), std::string::npos) << name;
   }
   EXPECT_NE(mount.Log().find("closed: left out of the consolidated metadata"), std::string::npos);
-  // Opened for all, it is there for all.
+  // Once the folder is open to all users, so is the file.
   set_mode("a/c", 0755);
   EXPECT_TRUE(Eventually(Seconds(5),
                          [&] { return StatOf(mount / "v2/a/0.1").st_mode == (S_IFREG | 0444U); }));
@@ -243,17 +243,16 @@ TEST_F(AttributesTest, MappedFileHasItsBytes) {
   munmap(map, bytes.size());
 }
 
-// --- The tools themselves
-// ----------------------------------------------------------------------------
+// --- Tools
 
 class ToolsTest : public AttributesTest {
  protected:
-  // Runs a line of shell in the folder of the test: $M is the mount, $C a folder for a copy.
+  // Runs a line of shell. $M is the mount, $C a folder for a copy.
   Outcome Tool(const std::string& line) {
     return Shell("M=" + mount_.path().string() + " C=" + (folder_ / "copy").string() + "; " + line);
   }
-  // All files of a folder and what is in them, as one text. (The chunks of the sample do not
-  // decode, as those of the view netcdf would have to.)
+  // The paths and hashes of all files in a folder. Omits the view netcdf, which would have to
+  // decode the chunks of the sample store, although they cannot be decoded.
   std::string Digest(const fs::path& top) {
     return Shell(
                "cd " + top.string() +
@@ -277,7 +276,7 @@ TEST_F(ToolsTest, FindFindsEveryFileAndNoOther) {
   for (std::string line; std::getline(lines, line);) {
     EXPECT_TRUE(found.insert(line).second) << line << " is listed twice";
   }
-  // Metadata files of the root that say nothing here may be there or not.
+  // These metadata files of the root are optional.
   for (const char* name : {"v2/.zattrs", "v2/.zmetadata"}) found.erase(name);
   EXPECT_EQ(found, expected);
   EXPECT_EQ(Tool("find $M -type f -size 0").output, "");

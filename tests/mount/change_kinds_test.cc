@@ -1,5 +1,5 @@
-// Every kind of stored object, changed in every way, under default options: all files of all views
-// are soon those that a new mount of the store shows.
+// Changes every kind of stored object in every way, with default options. Soon after each change,
+// all files of all views must be those that a new mount of the store shows.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -29,7 +29,6 @@ namespace fs = std::filesystem;
 const Seconds kSoon{30};
 
 // --- A store with every kind of file that a view shows
-// ----------------------------------------------------------------------------------
 
 std::string ArrayJson(const std::string& codecs, const std::string& rest) {
   return fmt::format(
@@ -49,7 +48,7 @@ std::string Texts(const std::string& attributes) {
                    R"("data_type": "string", "fill_value": "", "attributes": )" + attributes);
 }
 
-// Two texts, each with its length.
+// A chunk of two strings, encoded by the codec "vlen-utf8".
 std::string TwoTexts(const std::string& one, const std::string& other) {
   std::string bytes("\2\0\0\0", 4);
   for (const std::string& text : {one, other}) {
@@ -58,7 +57,7 @@ std::string TwoTexts(const std::string& one, const std::string& other) {
   return bytes;
 }
 
-// A zarr.json of an array of bytes, sharded, whose shards are raw.
+// The zarr.json of a sharded array of bytes that are not compressed.
 std::string Sharded(const std::string& attributes) {
   SampleArray array{.shape = {4}, .shard = {4}, .chunk = {2}, .compressed = false};
   array.attributes = attributes;
@@ -71,7 +70,7 @@ std::string OmeGroup(const std::string& more) {
          more + R"("}})";
 }
 
-// An object of the store before the change and after it.
+// A stored object, with its bytes before and after the change.
 struct Kind {
   std::string key;
   std::string before;
@@ -92,7 +91,8 @@ std::vector<Kind> KindsOfV3() {
   };
 }
 
-// An array that has the coordinate system of a variable, and one that has that of its group.
+// An array whose coordinate system comes from a variable before the change, and from its group
+// after it.
 std::vector<Kind> KindsOfRasters() {
   const auto group = [](const std::string& code) {
     return R"({"zarr_format": 3, "node_type": "group", "attributes": {"proj:code": ")" + code +
@@ -127,7 +127,6 @@ std::vector<Kind> KindsOfV2() {
 }
 
 // --- What a mount shows
-// ----------------------------------------------------------------------------------
 
 std::string BytesOrError(const fs::path& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -166,7 +165,7 @@ Files FilesOf(const TestMount& mount) {
   return files;
 }
 
-// "" if they are the same.
+// The first difference; "" if there is none.
 std::string Difference(const Files& found, const Files& expected) {
   for (const auto& [name, bytes] : expected) {
     const auto same = found.find(name);
@@ -185,10 +184,11 @@ class ChangeKindsTest : public testing::Test {
     for (const Kind& kind : kinds) Replace(store_ / kind.key, kind.before);
   }
 
-  // `mount` is soon as a new one; some file has changed unless `may_stay`.
+  // Expects that `mount` soon shows the files of a new mount and, unless `may_stay`, that one of
+  // them differs from `before`.
   void ExpectAsNew(const TestMount& mount, const std::string& what, Files& before,
                    bool may_stay = false) const {
-    SleepFor(Seconds(0.05));  // what was written this instant may change unnoticed: it is not kept
+    SleepFor(Seconds(0.05));  // racy versions are not cached
     const Files expected = FilesOf(TestMount(store_));
     std::string difference;
     Eventually(kSoon, [&] {
@@ -252,7 +252,7 @@ TEST_F(ChangeKindsTest, AnotherFileSystemOverAPartOfTheStoreIsSeen) {
         << std::strerror(errno);
     ExpectAsNew(mount, "bound", files);
     EXPECT_EQ(BytesOrError(mount / "v3/shards/c/1"), "34");
-    // (Shards that were read stay open for a moment.)
+    // Detaches, because shards that were read stay open for a moment.
     EXPECT_EQ(umount2((store_ / "shards").c_str(), MNT_DETACH), 0) << std::strerror(errno);
     ExpectAsNew(mount, "unmounted", files);
   }

@@ -1,5 +1,5 @@
-// What a reader sees when the store changes under the mount: each way in which a store changes,
-// under each rule by which a mount notices it.
+// What a reader sees when the store changes under the mount, for each kind of change and each way
+// in which a mount notices changes.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,6 @@ namespace {
 namespace fs = std::filesystem;
 
 // --- The store, before and after
-// -------------------------------------------------------------------------------
 
 constexpr size_t kPage = 4096;
 constexpr size_t kMiB = 1 << 20;
@@ -49,7 +48,7 @@ const std::string& Bytes(uint64_t seed) {
   return bytes;
 }
 
-// Chunk 1.1 goes and chunk 1.0 comes.
+// The new shard lacks chunk 1.1 and has chunk 1.0 instead.
 std::string OldShard() { return EncodeShard(4, {{0, Bytes(1)}, {1, Bytes(2)}, {3, "11111"}}); }
 std::string NewShard(const std::string& longer) {
   return EncodeShard(4, {{0, Bytes(3) + longer}, {1, Bytes(4)}, {2, "10101"}});
@@ -83,14 +82,13 @@ struct stat StatusOf(const fs::path& path) {
   return status;
 }
 
-// --- The ways in which it changes; each is given the path that is mounted.
-// -------------------------------------------------------------------------------
+// --- The changes. `store` is the mounted path.
 
 void ReplaceShard(const fs::path& store) { Replace(store / "a/c/0/0", NewShard("longer")); }
 
 void RewriteShard(const fs::path& store) { RewriteInPlace(store / "a/c/0/0", NewShard("longer")); }
 
-// Alike: of the same size and modification time, but other bytes.
+// "Alike" means other bytes with the same size and modification time.
 void ReplaceShardAlike(const fs::path& store) {
   const struct stat before = StatusOf(store / "a/c/0/0");
   Replace(store / "a/c/0/0", NewShard(""));
@@ -116,7 +114,7 @@ void AddArray(const fs::path& store) {
   Replace(store / "b/c/0/0", EncodeShard(4, {{0, "00"}}));
 }
 
-// In `netcdf` the first dimension of `a`, which has another length, is called otherwise then.
+// The view netcdf then renames the first dimension of `a`, which has another length.
 void AddCoordinate(const fs::path& store) {
   SampleArray array{.shape = {7}, .shard = {4}, .chunk = {2}};
   array.attributes = R"({"_ARRAY_DIMENSIONS": ["b"]})";
@@ -136,26 +134,25 @@ void FlipLinkToStore(const fs::path& link) {
 }
 
 // --- The table
-// -------------------------------------------------------------------------------
 
-// What a path gives when it is opened and read once the change is visible.
+// The result of opening and reading a path once the change is visible.
 enum class Path { kReadsOld, kReadsNew, kIsGone };
 
-// What a descriptor or a mapping from before the change gives for bytes that were not read before.
-// The error is ESTALE or SIGBUS.
+// The result of reading bytes for the first time, through a descriptor or a mapping from before the
+// change. The error is ESTALE or SIGBUS.
 enum class Held { kOld, kOldOrError, kError };
 
 enum class Inode { kSame, kOther, kAny };
 
-// What v2/.zmetadata says once the change is visible; its own held descriptor gives the old text or
-// ESTALE.
+// The text of v2/.zmetadata once the change is visible. A descriptor of it from before the change
+// gives the old text or ESTALE.
 enum class Summary { kSame, kNew };
 
-// kMovesIfTold: not under `ttl=`, where nothing tells of an object that was never there before.
+// kMovesIfTold: only if the store reports changes. With `ttl=`, a new object is not noticed.
 enum class FolderTime { kMoves, kMovesIfTold, kAny };
 
-// The file that is watched in a row, another one of the same kind that is mapped, and what is in
-// both. All of a chunk is known; of a metadata file, a long text in it.
+// The file that a row of the table opens, another file of the same kind that it maps, and the known
+// contents of both: all bytes of chunks, but only a long text in metadata files.
 struct Files {
   std::string path;
   std::string mapped;
@@ -186,9 +183,9 @@ struct Row {
   Path path;
   Held held;
   Inode inode;
-  FolderTime folder_time;  // of the array
+  FolderTime folder_time;  // of the folders of the array
   Summary summary;
-  Names appear;  // were absent, and looked up, before
+  Names appear;  // absent before, and looked up
   Names vanish;
 };
 
@@ -210,13 +207,13 @@ const std::vector<Row> kRows = {
 };
 // clang-format on
 
-// A mount that never looks again shows all paths, names, inodes and times as they were; what is
-// held, as in the table.
+// A mount that never checks again shows all paths, names, inodes and times unchanged. Descriptors
+// and mappings behave as in the table.
 struct Mode {
   std::string name;
   std::string options;
   bool looks_again = true;
-  bool is_told = true;  // of changes, by the store
+  bool is_told = true;  // true if the store reports changes
   Seconds visible_within{5};
 };
 const std::vector<Mode> kModes = {
@@ -230,14 +227,13 @@ void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 void PrintTo(const Mode& mode, std::ostream* out) { *out << mode.name; }
 
 // --- The reader
-// -------------------------------------------------------------------------------
 
 struct ReadOutcome {
   std::string bytes;
   int error = 0;
 };
 
-// From `offset` on, to the end or until there are `size` bytes.
+// Reads up to `size` bytes from `offset` on.
 ReadOutcome ReadFrom(int fd, size_t offset, size_t size) {
   ReadOutcome outcome;
   std::vector<char> part(16 * kPage);
@@ -265,7 +261,7 @@ void PrintTo(Seen seen, std::ostream* out) {
   *out << (seen == Seen::kOld ? "old bytes" : seen == Seen::kError ? "the error" : "anything else");
 }
 
-// A file that was opened, and mapped, before; and read up to the end of its first page.
+// A file that is opened or mapped before the change, and of which only the first page is read then.
 class HeldFile {
  public:
   explicit HeldFile(const fs::path& path)
@@ -292,7 +288,7 @@ class HeldFile {
     return outcome.bytes.size() == old.size() ? Seen::kOld : Seen::kOther;
   }
 
-  // A child looks, as it may not survive.
+  // Reads in a child process, because a SIGBUS may end it.
   [[nodiscard]] Seen Map(size_t offset, std::string_view old) const {
     const pid_t child = fork();
     if (child == 0) {
@@ -325,7 +321,7 @@ class ChangeMatrixTest : public testing::TestWithParam<std::tuple<Row, Mode>> {
   const Mode& mode() const { return std::get<Mode>(GetParam()); }
   fs::path At(const std::string& name) const { return *mount_ / name; }
 
-  // What is known of the bytes of `path`; of the other file, `mapped`.
+  // The known old bytes of files.path or, if `mapped`, of files.mapped.
   const std::string& OldBytes(bool mapped) const {
     static const std::string text(kBig, 'a');
     return row().files.all_known ? Bytes(mapped ? 2 : 1) : text;
@@ -336,7 +332,7 @@ class ChangeMatrixTest : public testing::TestWithParam<std::tuple<Row, Mode>> {
     return bytes == Bytes(3) + "longer" || bytes == Bytes(3);
   }
 
-  // All of the old file, or its front and then ESTALE.
+  // True for all of the old file, or for its beginning and then ESTALE.
   bool IsOld(const ReadOutcome& outcome) const {
     if (outcome.error != 0 && outcome.error != ESTALE) return false;
     if (!row().files.all_known) {
@@ -347,7 +343,8 @@ class ChangeMatrixTest : public testing::TestWithParam<std::tuple<Row, Mode>> {
            (outcome.error != 0 || outcome.bytes.size() == OldBytes(false).size());
   }
 
-  // Whether the path gives what it shall; a failure if it gives neither that nor the old file.
+  // True if the path gives the expected result. The test fails if it gives neither that nor the old
+  // file.
   bool PathShows(Path expected) const {
     const ReadOutcome outcome = ReadPath(At(row().files.path));
     if (expected == Path::kIsGone && outcome.error == ENOENT) return true;
@@ -358,7 +355,7 @@ class ChangeMatrixTest : public testing::TestWithParam<std::tuple<Row, Mode>> {
     return !old || (expected == Path::kReadsOld && outcome.error == 0);
   }
 
-  // All names there and all names absent, by look-up; any other error is neither.
+  // True if lookup finds all names of `there`, and fails with ENOENT for all names of `absent`.
   bool NamesAre(const Names& there, const Names& absent) const {
     const auto error = [&](const std::string& name) {
       struct stat status = {};
@@ -368,7 +365,7 @@ class ChangeMatrixTest : public testing::TestWithParam<std::tuple<Row, Mode>> {
            std::ranges::all_of(absent, [&](const auto& name) { return error(name) == ENOENT; });
   }
 
-  // Whether v2/.zmetadata repeats all that the other metadata files say, and no more.
+  // True if v2/.zmetadata has exactly the contents of the other metadata files.
   bool SummaryAgrees() const {
     const ReadOutcome outcome = ReadPath(At(kSummary));
     if (outcome.error != 0) return false;
@@ -414,7 +411,7 @@ class ChangeMatrixTest : public testing::TestWithParam<std::tuple<Row, Mode>> {
     return {status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
   }
 
-  // Waits for it, as long as the change may go unseen.
+  // Expects `condition` by the time when the change must be visible.
   template <typename Condition>
   void ExpectSoon(const char* what, const Condition& condition) const {
     const Seconds left = visible_by_ - std::chrono::steady_clock::now();
@@ -442,7 +439,7 @@ TEST_P(ChangeMatrixTest, ReaderSeesOldThenNewAndNeverAMixture) {
   const bool linked = row().change == FlipLinkToStore;
   if (linked) fs::create_directory_symlink("first.zarr", source);
   WriteStore(linked ? folder_ / "first.zarr" : source, OldShard(), 'a');
-  SleepFor(Seconds(0.05));  // what was written this instant may change unnoticed: it is not kept
+  SleepFor(Seconds(0.05));  // racy versions are not cached
   mount_ = std::make_unique<TestMount>(source, mode().options);
 
   HeldFile opened(At(files.path));
@@ -508,7 +505,7 @@ TEST_P(ChangeMatrixTest, ReaderSeesOldThenNewAndNeverAMixture) {
       ExpectSoon("time of the folder in v3", [&] { return FolderTimeOf("v3/a") != time_v3; });
     }
   } else {
-    SleepFor(Seconds(0.5));  // time enough to notice, if it looked
+    SleepFor(Seconds(0.5));  // long enough to notice, if it checked
     EXPECT_TRUE(NamesAre(row().vanish, row().appear));
     EXPECT_EQ(List(), listings);
     EXPECT_EQ(ReadPath(At(kSummary)).bytes, old_summary);

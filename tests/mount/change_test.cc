@@ -52,14 +52,14 @@ class ChangeTest : public testing::Test {
   const std::map<std::string, std::string> chunks_ = WriteSampleStore(store_);
 };
 
-// What is promised of every mount: the parameter is its options.
+// The promises of every mount. The parameter is its options.
 class EachMountTest : public ChangeTest, public testing::WithParamInterface<std::string> {};
 INSTANTIATE_TEST_SUITE_P(, EachMountTest, testing::Values("", "ttl=0.3"),
                          [](const testing::TestParamInfo<std::string>& options) {
                            return options.param.empty() ? "Default" : "Ttl";
                          });
 
-// What read(2) gives until the end of the file, or the error.
+// The bytes read up to the end of the file, or up to an error.
 struct ReadOutcome {
   std::string bytes;
   int error = 0;
@@ -145,7 +145,7 @@ TEST_F(ChangeTest, WithOpenMessagesEachOpenSeesTheStoreAsItIs) {
 }
 
 TEST_P(EachMountTest, ReadersOfAShardThatIsReplacedAllTheTimeNeverSeeAMixture) {
-  // Each version of the chunk is one letter, repeated, and has a length of its own.
+  // Each version of the chunk is one repeated letter, with a different length.
   const auto version = [](int number) {
     return std::string(200'000 + static_cast<size_t>(number % 7) * 1000,
                        static_cast<char>('a' + number % 7));
@@ -277,7 +277,7 @@ TEST_F(ChangeTest, AnArrayThatIsAddedAsALinkIsConsolidated) {
       Seconds(30), [&] { return Shell("ls " + (mount / "v2").string()).output == "a\nlink\n"; }));
 }
 
-// Names live for a second at least where each is invalidated by itself.
+// With no_epoch, each name is invalidated separately, and lives for at least a second.
 TEST_F(ChangeTest, DocumentThatDependsOnItsSiblingsIsNewAsSoonAsTheyChange) {
   const auto write = [&](const std::string& name, uint64_t length) {
     SampleArray array{.shape = {length}, .shard = {4}, .chunk = {2}};
@@ -292,14 +292,14 @@ TEST_F(ChangeTest, DocumentThatDependsOnItsSiblingsIsNewAsSoonAsTheyChange) {
         .value("_ARRAY_DIMENSIONS", std::vector<std::string>())
         .front();
   };
-  SleepFor(Seconds(0.1));  // what was written this instant is looked up again
+  SleepFor(Seconds(0.1));  // racy versions are looked up again
   EXPECT_EQ(name_in("b"), "x_7");
   EXPECT_EQ(name_in("c"), "x");
   write("x", 7);
   EXPECT_TRUE(Eventually(Seconds(0.8), [&] { return name_in("b") == "x"; }));
   EXPECT_EQ(name_in("c"), "x_5");
   EXPECT_EQ(name_in("x"), "x");
-  SleepFor(Seconds(1.5));  // changes that go on are gathered for a second
+  SleepFor(Seconds(1.5));  // further changes are collected for a second
   EXPECT_EQ(name_in("b"), "x");
   fs::remove_all(store_ / "x");
   EXPECT_TRUE(Eventually(Seconds(0.8), [&] { return name_in("b") == "x_7"; }));
@@ -340,7 +340,7 @@ TEST_P(EachMountTest, GrownArrayShowsItsNewChunks) {
 }
 
 TEST_F(ChangeTest, ImmutableStoreIsNotLookedAtAgain) {
-  SleepFor(Seconds(0.1));  // what was written this instant may change unnoticed: it is not kept
+  SleepFor(Seconds(0.1));  // racy versions are not cached
   const TestMount mount(store_, "immutable");
   EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
   EXPECT_FALSE(fs::exists(mount / "v2/a/3.3"));

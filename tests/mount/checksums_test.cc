@@ -1,4 +1,4 @@
-// Checksums that a view leaves out are checked by the mount.
+// The mount verifies the checksums that a view omits.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string Flipped(std::string bytes, size_t at) {
   return bytes;
 }
 
-// What reading in steps gives before it ends or fails; then errno, or 0.
+// The bytes read in steps up to the end or a failure, and the errno of the failure or 0.
 struct ReadOut {
   std::string bytes;
   int error = 0;
@@ -53,7 +53,8 @@ ReadOut ReadInSteps(const fs::path& path, size_t step) {
 
 class ChecksumsTest : public testing::Test {
  protected:
-  // Raw chunks of `size` bytes in one shard, with a checksum each.
+  // Writes an array of raw chunks of `size` bytes in one shard. Each of `chunks` ends with its
+  // checksum.
   void Write(const std::string& name, size_t size, const std::vector<std::string>& chunks) {
     const uint64_t count = chunks.size();
     const SampleArray array{.shape = {count * size},

@@ -1,4 +1,4 @@
-// Each command line with its exit code and what it says.
+// Command lines, with their exit codes and messages.
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -26,7 +26,7 @@ struct Row {
   // mount(8) calls it) or USER (ZARRFS, run by a user).
   std::vector<std::string> words;
   int code;
-  std::string said;  // on stdout if the code is 0, else in the one line on stderr; "": nothing
+  std::string said;  // in stdout if the code is 0, otherwise in the only line of stderr
 };
 
 const std::vector<Row>& Rows() {
@@ -74,7 +74,7 @@ const std::vector<Row>& Rows() {
       {{"HELPER", "STORE", "MNT", "-o", "a\\,b"}, 1, "unknown option 'a,b'"},
       {{"HELPER", "STORE", "MNT", "-o", "config="}, 1, "option 'config=': expected a file"},
       {{"HELPER", "STORE", "MNT", "-o", "config=/nowhere/a.conf"}, 1, "a.conf does not exist"},
-      // What mount(8) calls its helper with; nothing is mounted with -f.
+      // Calls of mount(8) to its helper. With -f, nothing is mounted.
       {{"HELPER", "STORE", "MNT", "-f"}, 0, ""},
       {{"HELPER", "STORE", "MNT", "-sfnv", "-o", "rw"}, 0, ""},
       {{"HELPER", "STORE", "MNT", "-f", "-n", "-s", "-v", "-o", "foo,bar=1"}, 0, ""},
@@ -88,14 +88,14 @@ const std::vector<Row>& Rows() {
       {{"HELPER", "STORE", "MNT", "-f", "-o", "context=\"a:b:c0,c1\""}, 0, ""},
       {{"HELPER", "EMPTY", "MNT", "-f"}, 32, "not a Zarr store"},
       {{"HELPER", "STORE", "MISSING", "-f"}, 32, "create it with mkdir"},
-      // Likewise, for people.
+      // The same check, for users.
       {{"ZARRFS", "--check", "STORE", "MNT"}, 0, "can be mounted at"},
       {{"ZARRFS", "--check", "STORE", "MNT", "-o", "cache=1GB,immutable=yes"}, 0, "can be mounted"},
       {{"ZARRFS", "--check", "STORE", "MNT", "-o", "cache=lots"}, 1, "a size such as"},
       {{"ZARRFS", "--check", "EMPTY", "MNT"}, 32, "not a Zarr store"},
       {{"ZARRFS", "--check", "STORE", "MISSING"}, 32, "create it with mkdir"},
       {{"ZARRFS", "--check", "STORE", "MNT", "-o", "hide=*"}, 0, "can be mounted"},
-      // What cannot be mounted.
+      // Failures of mount, unmount, upgrade and remount.
       {{"ZARRFS", "EMPTY", "STORE"}, 32, "is not (is the order STORE MNT?)"},
       {{"ZARRFS", "MISSING", "STORE"}, 32, "does not exist (is the order STORE MNT?)"},
       {{"ZARRFS", "EMPTY", "s3://bucket/a.zarr"}, 32, "does not exist (is the order STORE MNT?)"},
@@ -118,7 +118,7 @@ const std::vector<Row>& Rows() {
       {{"HELPER", "STORE", "MNT", "-o", "rw,remount"}, 32, "mnt is not mounted"},
       {{"HELPER", "STORE", "MISSING", "-o", "remount"}, 32, "missing is not mounted"},
       {{"HELPER", "STORE", "/proc", "-o", "remount,ro"}, 32, "is a mount of proc, not of zarrfs"},
-      // Users.
+      // Mounts by users.
       {{"USER", "STORE", "MINE", "-o", "allow_other"},
        32,
        "add user_allow_other to /etc/fuse.conf"},
@@ -134,11 +134,11 @@ class CommandLineTest : public testing::Test {
     (void)WriteSampleStore(folder_ / "sample.zarr");
     Replace(folder_ / "file", "text");
     Replace(folder_ / "comment", "cache = 1G  # for the viewers\n");
-    // The program may lie where users cannot get.
+    // Users may have no access to the folder of the program.
     fs::copy_file(ProgramUnderTest("zarrfs"), folder_ / "zarrfs");
     fs::create_symlink(folder_ / "zarrfs", folder_ / "mount.zarrfs");
-    // In our own mount namespace: a configuration of FUSE without user_allow_other, whatever this
-    // machine has.
+    // Hides the machine's configuration of FUSE behind one without user_allow_other, in the mount
+    // namespace of the tests.
     Replace(folder_ / "fuse.conf", "#user_allow_other\n");
     ASSERT_EQ(mount((folder_ / "fuse.conf").c_str(), "/etc/fuse.conf", nullptr, MS_BIND, nullptr),
               0)

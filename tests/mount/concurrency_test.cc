@@ -1,4 +1,4 @@
-// Many readers at once, compared with the tests' own reading of the same shards.
+// Many concurrent readers. What they read is compared with the shards, decoded by the test.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(ConcurrencyTest, SixteenThreadsReadWhatTheShardsHold) {
   }
   const auto model = ReadModel(store / "a");
 
-  // Names are asked for again and again, and few indexes are kept.
+  // Names expire at once, and few indexes are cached.
   const TestMount mount(store, "ttl=0,index_cache=4k");
   std::atomic<bool> stop = false;
   std::atomic<int> checked = 0;
@@ -86,7 +86,7 @@ TEST(ConcurrencyTest, SixteenThreadsReadWhatTheShardsHold) {
         const uint64_t row = mine() % kChunks;
         const uint64_t column = mine() % kChunks;
         const bool v2 = mine() % 2 == 0;
-        // Past the kernel's cache every second time.
+        // Half of the reads bypass the page cache.
         const bool direct = mine() % 2 == 0;
         const std::string name = std::to_string(row) + (v2 ? "." : "/") + std::to_string(column);
         const fs::path path = mount / (v2 ? "v2/a/" + name : "v3/a/c/" + name);

@@ -1,4 +1,4 @@
-// The configuration file, signals that change a mount, and what a service manager is told.
+// The configuration file, signals that change a mount, and notifications of the service manager.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class ConfigTest : public testing::Test {
   bool Logs(const std::string& text) const {
     return Eventually(Seconds(5), [&] { return Log().find(text) != std::string::npos; });
   }
-  // Whether .zarrfs/options has such a line, soon.
+  // True if .zarrfs/options soon has this line.
   bool Says(const std::string& line) const {
     return Eventually(Seconds(5), [&] {
       return ReadFile(mnt_ / ".zarrfs/options").find("\n" + line + "\n") != std::string::npos;
@@ -129,7 +129,7 @@ TEST_F(ConfigTest, AnOptionNamesItTooAndARemountReadsItAgain) {
   EXPECT_EQ(refused.code, 32);
   EXPECT_NE(refused.errors.find("unmounted and mounted again to change view=v3"),
             std::string::npos);
-  // Those after -o that can change count more than the file.
+  // Options after -o override the file.
   Write("cache = 4M\nview = v2\n");
   EXPECT_EQ(RunProgram({ProgramUnderTest("zarrfs"), store_, mnt_, "-o",
                         "remount," + named + ",cache=3M,log_level=error"})
@@ -165,7 +165,7 @@ TEST_F(ConfigTest, UserSignalChangesTheLogLevel) {
   EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
 }
 
-// A socket such as systemd has for its services.
+// Has a socket like that of systemd for its services.
 class ServiceManagerTest : public ConfigTest {
  protected:
   void SetUp() override {
@@ -177,7 +177,7 @@ class ServiceManagerTest : public ConfigTest {
     Write("source = " + store_.string() + "\n");
   }
   void TearDown() override { close(socket_); }
-  // What was told until now, and until `text` is among it.
+  // The notifications since the last call. Waits until they contain `text`.
   std::string Told(const std::string& text) {
     std::string told;
     static_cast<void>(Eventually(Seconds(5), [&] {
@@ -267,7 +267,7 @@ TEST_F(ServiceManagerTest, UnmountsAMountThatIsBusyForAMoment) {
   EXPECT_EQ(Log().find("mnt is detached"), std::string::npos) << Log();
 }
 
-// The server of the store has died, and had taken a request of the worker, which cannot even be
+// The server of the store hangs after it took a request of the worker, so the worker cannot even be
 // killed.
 TEST_F(ServiceManagerTest, EndsThoughTheStoreHangs) {
   FakeMount below(store_, "");

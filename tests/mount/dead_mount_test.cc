@@ -1,4 +1,4 @@
-// What is left of a mount whose processes were killed, and what takes its place.
+// Mounts whose processes were killed, and the mounts that replace them.
 
 #include "fs/mount/dead_mount.h"
 
@@ -41,10 +41,10 @@ namespace fs = std::filesystem;
 const std::string kProgram = ProgramUnderTest("zarrfs");
 using Words = std::vector<std::string>;
 
-// As the kernel answers for a mount that is dead; the latter to who asked just before.
+// The errors of a dead mount. ECONNABORTED is for requests sent just before its death.
 const std::set<int> kDead = {ENOTCONN, ECONNABORTED};
 
-// Why a path cannot be opened; 0 if it can.
+// The errno of opening a path; 0 on success.
 int OpenError(const fs::path& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno;
@@ -59,12 +59,12 @@ class DeadMountTest : public testing::Test {
     words.insert(words.end(), {kProgram, store_, mnt_, "-o", options});
     return RunProgram(words);
   }
-  // Words that make a program believe in an older kernel.
+  // The words that start a program as if on an older kernel.
   static Words On(const std::string& older_kernel) { return {"/proc/self/exe", older_kernel}; }
 
-  // Until all processes of the mount have ended. A worker that was killed while it pushed a page
-  // that a reader waits for cannot end, if its keeper was killed as well: then the connection is
-  // aborted, as an administrator would.
+  // Waits until all processes of the mount have ended. A worker that was killed while it pushed a
+  // page for which a reader waits cannot end if its keeper was killed, too. In that case, aborts
+  // the connection, as an administrator would.
   void AwaitEnd() {
     const auto have_ended = [&] { return DaemonsOf(mnt_).empty(); };
     if (Eventually(Seconds(5), have_ended)) return;
@@ -77,12 +77,12 @@ class DeadMountTest : public testing::Test {
                           control, minor(mounted->device)));
     ASSERT_TRUE(Eventually(Seconds(5), have_ended)) << aborted.errors;
   }
-  // The keeper alone: the worker ends with it.
+  // Kills the keeper. The worker ends with it.
   void KillKeeper() {
     kill(KeeperOf(mnt_), SIGKILL);
     AwaitEnd();
   }
-  // All processes of the mount at once.
+  // Kills all processes of the mount at the same time.
   void KillAll() {
     const std::vector<pid_t> all = DaemonsOf(mnt_);
     for (const int number : {SIGSTOP, SIGKILL}) {
@@ -101,13 +101,13 @@ class DeadMountTest : public testing::Test {
   int MountsInTable() const {
     return static_cast<int>(std::ranges::count(MountTable(), mnt_.string(), &Mounted::path));
   }
-  // Unmounts, and nothing else lies there.
+  // Unmounts, and expects no other mount on the folder.
   void ExpectEndsInOrder() {
     EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
     EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
     EXPECT_EQ(MountsInTable(), 0);
   }
-  // Readers at work while zarrfs is killed and started again, again and again.
+  // Kills and restarts zarrfs several times while a reader is at work.
   void ExpectReadersNeverSeeAbsence(const Words& before) {
     ASSERT_EQ(Mount(before).code, 0);
     Looker looker(mnt_ / "v2/a", chunks_);
@@ -116,7 +116,7 @@ class DeadMountTest : public testing::Test {
       EXPECT_TRUE(Eventually(Seconds(5), [&] { return looker.right() > right + 100; }));
       KillKeeper();
       const int failed = looker.failed();
-      // (What the kernel has in memory can be read all the same.)
+      // The reader may not fail in this time, because cached pages can still be read.
       static_cast<void>(Eventually(Seconds(0.1), [&] { return looker.failed() > failed; }));
       const Outcome next = Mount(before);
       ASSERT_EQ(next.code, 0) << next.errors;
@@ -152,7 +152,7 @@ TEST_F(DeadMountTest, GivesErrorsAndNothingInItIsAbsent) {
   EXPECT_NE(ls.errors.find("Transport endpoint is not connected"), std::string::npos) << ls.errors;
 }
 
-// As a service manager does when memory runs out.
+// A service manager ends the keeper like this when memory runs out.
 TEST_F(DeadMountTest, StaysWhenTheKeeperIsToldToEndAfterItsWorkerWasKilled) {
   TestMount mount(store_, "", mnt_);
   const pid_t worker = WorkerOf(mnt_);
@@ -203,7 +203,7 @@ TEST_F(DeadMountTest, StaysWhenTheConnectionIsAborted) {
   ExpectDead();
 }
 
-// A mount that nobody answers.
+// Mounts a FUSE file system whose requests nobody answers.
 Descriptor MountUnanswered(const fs::path& at) {
   Descriptor device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
   const std::string options =
@@ -212,14 +212,14 @@ Descriptor MountUnanswered(const fs::path& at) {
   return device;
 }
 
-// What the keeper does where a killed worker waits in the kernel for its own answers.
+// The keeper aborts the connection if a killed worker waits in the kernel for its own replies.
 TEST_F(DeadMountTest, AbortedIsThatConnectionAndNoOtherThatHasItsNumberByNow) {
   const std::string path = mnt_.string();
   Descriptor gone;
   Descriptor other;
   bool has_number = false;
   dev_t number = 0;
-  for (int i = 0; i < 100 && !has_number; ++i) {  // (others take numbers, too)
+  for (int i = 0; i < 100 && !has_number; ++i) {  // other mounts also take numbers
     if (IsMounted(mnt_)) umount2(path.c_str(), MNT_DETACH);
     other.reset();
     gone = MountUnanswered(mnt_);
@@ -233,7 +233,7 @@ TEST_F(DeadMountTest, AbortedIsThatConnectionAndNoOtherThatHasItsNumberByNow) {
   EXPECT_FALSE(IsConnected(gone));
   AbortConnection(gone, number, path);
   EXPECT_TRUE(IsConnected(other)) << "is innocent";
-  constexpr unsigned kNobodys = (1U << 20) - 1;  // the largest; (others have the next ones)
+  constexpr unsigned kNobodys = (1U << 20) - 1;  // the largest number, which no other mount has
   AbortConnection(other, makedev(major(number), kNobodys), path);
   EXPECT_TRUE(IsConnected(other)) << "is another number";
   AbortConnection(other, number, path);

@@ -1,5 +1,5 @@
-// What makes mounting easy: a store without a mount point, a folder of stores, --check, and who may
-// unmount.
+// Mounting a store without a mount point, mounting a folder of stores, --check, and the permission
+// to unmount.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -38,14 +38,14 @@ TEST_F(EasyMountTest, AStoreAloneMakesItsFolderAndRemovesItInTheEnd) {
   EXPECT_GT(fs::file_size(here / "chunk"), 0U);
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return !fs::exists(here / "sample"); }));
 
-  // A folder that was there stays.
+  // A folder that existed before remains.
   fs::create_directory(here / "sample");
   EXPECT_EQ(Shell(mount_it + " && " + Zarrfs() + " --unmount sample").code, 0);
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(here / "sample").empty(); }));
   EXPECT_TRUE(fs::is_directory(here / "sample"));
   fs::remove(here / "sample");
 
-  // A mount that fails leaves none behind.
+  // A failed mount leaves no folder behind.
   const Outcome failed =
       Shell("cd " + here.string() + " && mkdir empty.zarr && " + Zarrfs() + " empty.zarr");
   EXPECT_EQ(failed.code, 32);
@@ -69,7 +69,7 @@ TEST_F(EasyMountTest, OfAFolderOfStoresOnlyWhatIsSelectedIsThere) {
   EXPECT_FALSE(fs::exists(mounted / "v2/scratch.zarr/a/.zarray"));
   EXPECT_EQ(ReadFile(mounted / "v2/.zmetadata").find("scratch"), std::string::npos);
 
-  // One that comes later is there if it matches.
+  // A store that is added later appears if it matches.
   (void)WriteSampleStore(stores / "c.zarr");
   (void)WriteSampleStore(stores / "scratch2.zarr");
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return fs::exists(mounted / "v2/c.zarr/a/.zarray"); }));

@@ -1,11 +1,13 @@
-// A mount of a store that does not answer.
+// FakeMount: a mount whose store can be made to hang.
 //
-// The program fake_mount (fake_mount_main.cc: STORE MNT OPTIONS) copies STORE into a FakeStore that
-// does not answer fast (if OPTIONS begin with "local,", one that should), mounts it, and takes
-// orders from its standard input, a line each: "block PREFIX" stops all calls for such keys until
-// "release"; "waiting N" waits until N calls hang. What takes
-// longer than a second is told of. Each is answered by one line, "ok" or what went
-// wrong.
+// The program fake_mount (fake_mount_main.cc: STORE MNT OPTIONS) copies STORE into a FakeStore and
+// mounts it. The FakeStore is a slow store, or a fast one if OPTIONS begin with "local,". The
+// program reads orders from its standard input, one per line, and answers each with one line, "ok"
+// or an error. Requests slower than a second are logged.
+//
+//   block PREFIX   blocks all calls for keys that begin with PREFIX
+//   release        releases all calls
+//   waiting N      waits until N calls are blocked
 #pragma once
 
 #include <filesystem>
@@ -29,7 +31,7 @@ class FakeMount {
   [[nodiscard]] const std::filesystem::path& path() const { return mountpoint_; }
   [[nodiscard]] std::string Log() const { return ReadFile(folder_ / "log"); }
   [[nodiscard]] Program& program() { return *program_; }
-  /// Fails the test unless the answer is "ok".
+  /// Sends an order. Fails the test unless the answer is "ok".
   void Order(const std::string& order);
 
  private:

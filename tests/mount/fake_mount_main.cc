@@ -1,4 +1,4 @@
-// Mounts a store that does not answer, and takes orders from its standard input: see fake_mount.h.
+// Mounts a store that can be made to hang, by orders on its standard input. See fake_mount.h.
 
 #include <fuse_lowlevel.h>
 #include <unistd.h>
@@ -88,7 +88,7 @@ int Serve(const std::filesystem::path& source, const char* mountpoint, const cha
     }
     std::cout << answer << std::endl;
   }
-  // Threads that hang use everything: no destructors.
+  // Blocked threads still use all objects, so no destructor may run.
   _exit(0);
 }
 

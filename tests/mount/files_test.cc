@@ -1,4 +1,4 @@
-// Files that are assembled from the chunks of whole arrays: one version each.
+// Files assembled from the chunks of whole arrays. An open file has one version.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ constexpr Seconds kSoon{20};
 constexpr size_t kRow = 1 << 16;
 constexpr size_t kHeader = 128;
 
-// Chunks are rows, two in a shard.
+// Each chunk is one row. Each shard has two chunks.
 const SampleArray kArray = {
     .shape = {6, kRow}, .shard = {2, kRow}, .chunk = {1, kRow}, .compressed = false};
 
@@ -44,7 +44,7 @@ class Opened {
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
 
-  // One byte of a row; minus the error if it cannot be read.
+  // One byte of a row, or the negative errno.
   [[nodiscard]] int ByteOf(size_t row, size_t at = 100) const {
     return ByteAt(kHeader + row * kRow + at);
   }
@@ -53,7 +53,7 @@ class Opened {
     unsigned char byte = 0;
     return pread(fd_, &byte, 1, static_cast<off_t>(offset)) == 1 ? byte : -errno;
   }
-  // Fills `out`; false if that fails, for the reason in errno.
+  // Fills `out`. False, with errno set, on failure.
   [[nodiscard]] bool ReadAt(size_t offset, std::string& out) const {
     for (size_t done = 0; done < out.size();) {
       const ssize_t read =
@@ -76,7 +76,7 @@ class FilesTest : public testing::Test {
       Replace(store_ / array / "zarr.json", kArray.ZarrJson());
       for (int shard = 0; shard < 3; ++shard) WriteShard(array, shard, 'a' + shard);
     }
-    // What was written a moment ago may change again without looking different.
+    // Waits until the versions are no longer racy.
     SleepFor(Seconds(0.05));
   }
 
@@ -134,7 +134,7 @@ TEST_F(FilesTest, WhatWasNotReadWhenItsShardWasReplacedIsNeverMixedIn) {
   for (int round = 0; round < 20; ++round) {
     std::optional<Opened> before;
     int first = 0;
-    // What is opened while the change before it is being noticed is stale at once.
+    // A file opened while the mount notices the previous change is stale at once.
     ASSERT_TRUE(Eventually(kSoon, [&] {
       before.emplace(mount / "npy/a.npy");
       first = before->ByteOf(0);
@@ -142,7 +142,7 @@ TEST_F(FilesTest, WhatWasNotReadWhenItsShardWasReplacedIsNeverMixedIn) {
     }));
     ASSERT_GT(first, 0);
     WriteShard("a", 0, 'A' + round);
-    const int later = before->ByteOf(1, 60000);  // no page that was read with the first
+    const int later = before->ByteOf(1, 60000);  // not in a page that was read with the first byte
     EXPECT_TRUE(later == first || later == -ESTALE) << first << " " << later;
   }
 }
@@ -161,7 +161,7 @@ TEST_F(FilesTest, AChangeOfADocumentIsAnotherFile) {
 
 TEST_F(FilesTest, AChangeOfOneOfItsArraysMakesAFileOfAGroupAnotherOne) {
   const TestMount mount(store_, "nc=5");
-  // After the header, `a` and `b`, which are as long.
+  // The file has a header, then `a`, then `b`, which has the same length.
   const auto at = [](int array, size_t row) {
     return 4096 + static_cast<size_t>(array) * 6 * kRow + row * kRow + 100;
   };
@@ -181,7 +181,7 @@ TEST_F(FilesTest, AChangeOfOneOfItsArraysMakesAFileOfAGroupAnotherOne) {
 
 TEST_F(FilesTest, ADamagedChunkGivesAnErrorForItsPagesOnly) {
   std::string shard = ReadFile(store_ / "a/c/1/0");
-  shard[2 * kRow] = static_cast<char>(shard[2 * kRow] ^ 1);  // in the index
+  shard[2 * kRow] = static_cast<char>(shard[2 * kRow] ^ 1);  // damages the index
   Replace(store_ / "a/c/1/0", shard);
   SleepFor(Seconds(0.05));
   const TestMount mount(store_);
@@ -228,11 +228,11 @@ TEST_F(FilesTest, WhereChangesAreNotReportedTheNameLeadsToTheNewBytesOnceItHasEx
   EXPECT_EQ(before.ByteOf(5), 'c') << "nobody can tell whether it belongs to what was read before";
 }
 
-// Read in order, files are assembled in windows, of 4 MiB of this array: 32 rows of chunks, of
-// which 8 are in a shard.
+// Files that are read in order are assembled in windows. For this array, a window has 4 MiB, which
+// are 32 rows of chunks; a shard has 8 of them.
 class InOrderTest : public FilesTest {
  protected:
-  static constexpr size_t kPiece = size_t{128} << 10;  // a chunk, and a row
+  static constexpr size_t kPiece = size_t{128} << 10;  // the size of a chunk, which is a row
   static constexpr size_t kRows = 80;
 
   InOrderTest() {
@@ -252,7 +252,7 @@ class InOrderTest : public FilesTest {
     return Pattern(kPiece, 1000 * seed + row + 1);
   }
 
-  // The bytes of a row; "" if they cannot be read, for the reason in errno.
+  // The bytes of a row; "", with errno set, if they cannot be read.
   static std::string ReadRow(const Opened& file, size_t row) {
     std::string read(kPiece, '\0');
     return file.ReadAt(kHeader + row * kPiece, read) ? read : "";
@@ -269,7 +269,8 @@ TEST_F(InOrderTest, EveryByteIsThatOfItsChunk) {
 }
 
 TEST_F(InOrderTest, ADamagedChunkGivesAnErrorForItsPagesOnly) {
-  // One in the part that the reader waits for, one in the part that is assembled ahead.
+  // Damages one chunk in the part that the reader waits for, and one in the part that is assembled
+  // ahead.
   for (const size_t damaged : {11, 43}) {
     Chunks chunks;
     for (size_t row = 0; row < 8; ++row) chunks[row] = Row(damaged / 8 * 8 + row);
@@ -280,7 +281,7 @@ TEST_F(InOrderTest, ADamagedChunkGivesAnErrorForItsPagesOnly) {
   const TestMount mount(store_);
   const Opened file(mount / "npy/rows.npy");
   for (size_t row = 0; row < kRows; ++row) {
-    // (The pages at both ends are those of other rows, too.)
+    // The pages at both ends also belong to other rows.
     const size_t at = 4096;
     std::string read(kPiece - 2 * at, '\0');
     const bool is_read = file.ReadAt(kHeader + row * kPiece + at, read);
@@ -302,7 +303,7 @@ TEST_F(InOrderTest, WhatWasAssembledBeforeAChangeIsNotServedAfterIt) {
 }
 
 TEST_F(InOrderTest, ChunksOfManyRowsThatTheCacheCannotHoldAreNotDecodedForEachRow) {
-  // Eight chunks of 1 MiB side by side, of 16 rows each.
+  // Eight chunks of 1 MiB side by side, each with 16 rows.
   const SampleArray array = {.shape = {16, 512, 1024},
                              .shard = {16, 512, 1024},
                              .chunk = {16, 64, 1024},
@@ -327,7 +328,8 @@ TEST_F(InOrderTest, ChunksOfManyRowsThatTheCacheCannotHoldAreNotDecodedForEachRo
   const std::string name = "\nzarrfs_store_read_bytes_total ";
   const size_t at = metrics.find(name);
   ASSERT_NE(at, metrics.npos);
-  // (Two rows before it is known that they are read in order, and twice eight.)
+  // The chunks are read for each of the first two rows, until the order is recognized, and then
+  // twice.
   EXPECT_LT(std::stoull(metrics.substr(at + name.size())), 16 / 2 * 8 * kChunk);
 }
 

@@ -24,7 +24,7 @@ void WriteRoot(const fs::path& store) {
   Write(store / "zarr.json", R"({"zarr_format": 3, "node_type": "group"})");
 }
 
-// An array of uint8; `members`: further ones, or others, of its zarr.json.
+// Writes an array of uint8. `members`: members of its zarr.json to add or replace.
 void WriteArray(const fs::path& array, uint64_t length, uint64_t chunk, std::string_view codecs,
                 const Json& members = Json::object()) {
   Json json = *ParseJson(fmt::format(R"({{"zarr_format": 3, "node_type": "array", "shape": [{}],
@@ -41,13 +41,13 @@ std::string TextOfBytes(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A zstd frame of `blocks` blocks, each 128 KiB of zeros in four bytes, that does not state its
-// size.
+// A zstd frame that does not state its decoded size. It has `blocks` blocks of four bytes, each of
+// which decodes to 128 KiB of zeros.
 std::string ZstdOfZeros(uint64_t blocks) {
   std::string frame("\x28\xb5\x2f\xfd\x00\x38", 6);
   for (uint64_t i = 0; i < blocks; ++i) {
     const bool is_last = i + 1 == blocks;
-    frame += is_last ? '\x03' : '\x02';  // repeated; the size from bit 3 on: 128 KiB
+    frame += is_last ? '\x03' : '\x02';  // an RLE block; its size, 128 KiB, begins at bit 3
     frame += std::string("\x00\x10\x00", 3);
   }
   return frame;
@@ -73,7 +73,7 @@ void WriteBombs(const fs::path& store) {
 
 constexpr int kManyChunks = 16;
 
-// Chunks that fit one by one, and not all at once.
+// Chunks that fit into memory one by one, but not all at once.
 void WriteManyLarge(const fs::path& store) {
   WriteRoot(store);
   constexpr uint64_t kChunk = 100 << 20;
@@ -82,7 +82,7 @@ void WriteManyLarge(const fs::path& store) {
   for (int i = 0; i < kManyChunks; ++i) Write(store / "a/c" / std::to_string(i), encoded);
 }
 
-// 64 codecs, each of which has its input and its output in memory.
+// 64 codecs, each of which keeps its input and its output in memory.
 void WriteManyCodecs(const fs::path& store) {
   WriteRoot(store);
   constexpr uint64_t kChunk = 32 << 20;
@@ -94,7 +94,7 @@ void WriteManyCodecs(const fs::path& store) {
   Write(store / "a/c/0", ZstdOfZeros(kChunk / kZstdBlock));
 }
 
-// Files with holes: an index of 2^26 chunks, and one of 2^22.
+// Sparse files: a shard index of 2^26 chunks, and one of 2^22.
 void WriteLargeIndexes(const fs::path& store) {
   WriteRoot(store);
   for (const auto& [name, slots] : {std::pair("huge", 1u << 26), std::pair("large", 1u << 22)}) {
@@ -112,7 +112,7 @@ void WriteLargeIndexes(const fs::path& store) {
   }
 }
 
-// Eight million values in 24 MB of text, as deep as a document may be, and many at each level.
+// Two million values in 6 MB of text, nested in 200 lists.
 void WriteLargeMetadata(const fs::path& store) {
   WriteRoot(store);
   std::string values = "0";
@@ -130,7 +130,7 @@ void WriteLargeMetadata(const fs::path& store) {
 
 constexpr int kManyFills = 3;
 
-// Chunks that are not stored are files of their own: 60 MiB, encoded, for each array.
+// Chunks that are not stored have files of their own: an encoded chunk of 60 MiB for each array.
 void WriteFills(const fs::path& store) {
   WriteRoot(store);
   constexpr uint64_t kChunk = 60 << 20;
@@ -144,7 +144,7 @@ void WriteFills(const fs::path& store) {
 
 constexpr int kManyArrays = 200;
 
-// Consolidated metadata of 20 MB, of arrays that are each small enough.
+// 20 MB of consolidated metadata, of arrays that are small enough one by one.
 void WriteConsolidated(const fs::path& store) {
   WriteRoot(store);
   const Json attributes = {{"attributes", {{"x", std::string(100'000, 'x')}}}};
@@ -153,7 +153,7 @@ void WriteConsolidated(const fs::path& store) {
   }
 }
 
-// Texts in frames that do not say how much they hold: 1 GiB.
+// Strings in a zstd frame that does not state its decoded size, which is 1 GiB.
 void WriteRecoded(const fs::path& store) {
   WriteRoot(store);
   WriteArray(store / "a", 1, 1, R"({"name": "vlen-utf8"}, {"name": "zstd"})",
@@ -161,7 +161,7 @@ void WriteRecoded(const fs::path& store) {
   Write(store / "a/c/0", ZstdOfZeros((uint64_t{1} << 30) / kZstdBlock));
 }
 
-// Attributes of very many members, which are not to be searched one for the other.
+// Attributes with very many members. A linear search for each of them would take too long.
 void WriteManyMembers(const fs::path& store) {
   WriteRoot(store);
   constexpr int kMembers = 1 << 18;
@@ -183,7 +183,7 @@ void WriteZeros(const fs::path& store) {
         R"({"zarr_format": 3, "node_type": "group", "attributes": {"x": )" + zeros + "]}}");
 }
 
-// Three levels of shards, of 2^27 chunks together.
+// Three levels of shards, with 2^27 chunks in total.
 void WriteNestedShards(const fs::path& store) {
   WriteRoot(store);
   std::string codecs(kBytes);
@@ -197,7 +197,7 @@ void WriteNestedShards(const fs::path& store) {
   Write(store / "a/c/0", std::string(1 << 20, '\0'));
 }
 
-// What is no file, where one is read.
+// Special files in the place of regular files.
 void WriteSpecialFiles(const fs::path& store) {
   WriteRoot(store);
   fs::create_directory(store / "a");

@@ -1,5 +1,5 @@
-// Stores that are made to exhaust whoever reads them: small, and each with what reading it may
-// cost.
+// Small stores that are made to exhaust their readers, each with limits of the time and memory that
+// reading it may take.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,16 @@
 namespace zarrfs {
 
 struct HostileFile {
-  std::string path;  // in the mount
-  int error = 0;     // that opening or reading it gives with memory=512M
+  std::string path;  // relative to the mount
+  int error = 0;     // the errno of opening or reading it with memory=512M; 0 for none
 };
 
 struct HostileStore {
   std::string name;
   void (*write)(const std::filesystem::path& store);
-  std::vector<HostileFile> files;  // all read at once
-  Seconds time{20};                // that all of it may take
-  size_t megabytes = 512 + 64;     // that the worker may hold at its peak
+  std::vector<HostileFile> files;  // read concurrently
+  Seconds time{20};                // the time limit for all of them
+  size_t megabytes = 512 + 64;     // the limit of the worker's peak memory, in MiB
 };
 
 [[nodiscard]] const std::vector<HostileStore>& HostileStores();

@@ -1,4 +1,4 @@
-// What somebody may put into a store to exhaust whoever reads it.
+// Stores that are made to exhaust their readers.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The errno of reading the beginning of a file, or of opening it.
+// The errno of opening a file and reading its beginning; 0 on success.
 int ErrorOfReading(const fs::path& path) {
   const int file = open(path.c_str(), O_RDONLY);
   if (file < 0) return errno;
@@ -32,7 +32,7 @@ int ErrorOfReading(const fs::path& path) {
   return error;
 }
 
-// The most memory that a process has had, in MiB.
+// The peak memory of a process, in MiB.
 size_t PeakMegabytes(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string word; status >> word;) {

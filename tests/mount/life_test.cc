@@ -1,4 +1,4 @@
-// How a mount begins and ends.
+// The start and the end of a mount.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ bool IsOneLine(const std::string& text) {
 
 class LifeTest : public testing::Test {
  protected:
-  // Nothing is mounted, and nobody serves it any more.
+  // Expects that nothing is mounted, and that all processes of the mount have ended.
   void ExpectGone() {
     EXPECT_TRUE(Eventually(Seconds(5), [&] { return !IsMounted(mnt_); }));
     EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
@@ -47,7 +47,7 @@ class LifeTest : public testing::Test {
     EXPECT_TRUE(IsMounted(mnt_));
     EXPECT_EQ(ReadFile(mnt_ / "v2/a/0.1"), chunks_.at("0.1"));
   }
-  // zarrfs fails with this code and one line that holds `words`; nothing is left.
+  // Expects that zarrfs fails with this code, and with one line that contains `words`.
   void ExpectRefused(const std::vector<std::string>& arguments, int code,
                      const std::string& words) {
     std::vector<std::string> line = {kProgram};
@@ -66,8 +66,7 @@ class LifeTest : public testing::Test {
   const Unmounted whatever_happens_{mnt_};
 };
 
-// --- Beginning
-// ---------------------------------------------------------------------------------------
+// --- Start
 
 TEST_F(LifeTest, ReturnsOnceTheMountAnswers) {
   for (int i = 0; i < 5; ++i) {
@@ -161,8 +160,8 @@ TEST_F(LifeTest, NonemptyMountsOverAFolderWithFiles) {
   EXPECT_TRUE(fs::exists(mnt_ / "note"));
 }
 
-// mount(8) gives its helpers no PATH, so that the shell's own applies: this puts the program there,
-// in the mount namespace of the tests alone.
+// mount(8) gives its helpers no PATH, so the default of the shell applies. This class mounts the
+// programs on a folder of that default, only in the mount namespace of the tests.
 class MountProgramTest : public LifeTest {
  protected:
   void SetUp() override {
@@ -224,7 +223,7 @@ TEST_F(MountProgramTest, RemountChangesWhatItCanAndNamesWhatItCannot) {
   EXPECT_TRUE(!has("noexec") && has("noatime") && has("nosymfollow"));
   EXPECT_EQ(remount("").code, 0);
   EXPECT_TRUE(has("noexec") && !has("noatime") && has("nosymfollow"));
-  // mount(8) asks the kernel's table where fstab has no line.
+  // If fstab has no line, mount(8) reads the kernel's table.
   EXPECT_EQ(RunProgram({"mount", "-o", "remount,ro", mnt_}).code, 0);
   EXPECT_EQ(remount(",cache=5M,index_cache=6M").code, 0);
   const std::string options = ReadFile(mnt_ / ".zarrfs/options");
@@ -248,7 +247,7 @@ TEST_F(MountProgramTest, RemountChangesWhatItCanAndNamesWhatItCannot) {
 TEST_F(LifeTest, UserMountsAndUnmounts) {
   ASSERT_EQ(geteuid(), 0U) << "only root can become another user for this test";
   const FuseDeviceForUsers device;
-  // The program may lie where users cannot get.
+  // Users may have no access to the folder of the program.
   fs::copy_file(kProgram, folder_ / "zarrfs");
   const fs::path mine = folder_.Folder("mine");
   const Unmounted mine_too(mine);
@@ -265,7 +264,7 @@ TEST_F(LifeTest, UserMountsAndUnmounts) {
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mine).empty(); }));
   EXPECT_FALSE(IsMounted(mine));
 
-  // A signal ends it as well.
+  // A signal also ends the mount.
   ASSERT_EQ(Shell(as_user + "'").code, 0);
   EXPECT_TRUE(IsMounted(mine));
   EXPECT_TRUE(FindMount(mine.string())->options.starts_with("ro,nosuid,nodev,noexec,"));
@@ -273,7 +272,7 @@ TEST_F(LifeTest, UserMountsAndUnmounts) {
                   (mine / ".zarrfs/options").string())
                 .output.find("\ncapabilities: none\n"),
             std::string::npos);
-  // Root may not look into it, but sees who serves it, and whether anybody does.
+  // Root may not access the mount, but --list shows its keeper, and whether the mount is dead.
   const auto list = [] { return RunProgram({kProgram, "--list"}).output; };
   EXPECT_NE(list().find(std::to_string(KeeperOf(mine)) + " " + mine.string()), std::string::npos)
       << list();
@@ -307,7 +306,6 @@ TEST_F(LifeTest, MountHasTheFlagsOfData) {
 }
 
 // --- End
-// ---------------------------------------------------------------------------------------------
 
 TEST_F(LifeTest, UmountEndsTheProcess) {
   for (const std::string program : {"umount", "fusermount3 -u", "umount -l"}) {
@@ -406,12 +404,12 @@ TEST_F(LifeTest, WorkerOfRootMayReadAnyStoreAndNothingElse) {
   const std::string proc = "/proc/" + std::to_string(WorkerOf(mnt_));
   size_t threads = 0;
   for (const auto& thread : fs::directory_iterator(proc + "/task")) {
-    // (The sanitizer has a thread of its own, from before main().)
+    // The sanitizer started its own thread before main().
     if (HasSanitizer("thread") && thread.path().filename() != fs::path(proc).filename()) {
       ++threads;
       continue;
     }
-    if (ReadFile(thread.path() / "status").empty()) continue;  // it has ended since
+    if (ReadFile(thread.path() / "status").empty()) continue;  // the thread has ended
     EXPECT_EQ(field(thread.path() / "status", "CapPrm"), "0000000000000004");
     EXPECT_EQ(field(thread.path() / "status", "CapBnd"), "0000000000000000");
     EXPECT_EQ(field(thread.path() / "status", "NoNewPrivs").substr(0, 1), "1");
@@ -506,11 +504,10 @@ TEST_F(LifeTest, UnmountingWhileThreadsReadEndsEverything) {
 }
 
 // --- Mounts and stores inside each other
-// -------------------------------------------------------------
 
 class NestedTest : public LifeTest {
  protected:
-  // find(1) over the folder: the names it gives, sorted. Fails if it does not end in time.
+  // The sorted paths of all files in a folder. The test fails if find(1) does not end in time.
   std::string Find(const fs::path& folder) {
     const Outcome outcome =
         Shell("cd " + folder.string() + " && find . -type f | sort", Seconds(5));
@@ -575,7 +572,7 @@ TEST_F(NestedTest, MountOfAnotherStoreInsideTheSourceIsNotEntered) {
   static_cast<void>(WriteSampleStore(other));
   fs::create_directory(store_ / "inner");
   fs::create_directory(other / "inner");
-  // Each store holds the mount of the other one.
+  // Each store contains the mount of the other one.
   const TestMount first(store_, "ttl=0", other / "inner");
   const TestMount second(other, "ttl=0", store_ / "inner");
   EXPECT_EQ(Find(first.path()), expected_);

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 class LinksTest : public testing::Test {
  protected:
-  // Moves a file or folder of the store out of it, and puts a link in its place.
+  // Moves a file or folder out of the store, and puts a link in its place.
   void MoveOut(const fs::path& key, bool relative = false) {
     const fs::path target = outside_ / std::to_string(moved_++);
     fs::create_directories(outside_);
@@ -25,7 +25,7 @@ class LinksTest : public testing::Test {
     const fs::path place = store_ / key;
     fs::create_symlink(relative ? fs::relative(target, place.parent_path()) : target, place);
   }
-  // Every chunk of the sample store is served as it was written.
+  // Expects that every chunk of the sample store is served as it was written.
   void ExpectAllChunks(const TestMount& mount) {
     for (const auto& [name, bytes] : chunks_) {
       EXPECT_TRUE(ReadFile(mount / "v2/a" / name) == bytes) << name;

@@ -47,11 +47,11 @@ int ErrorOfRead(const fs::path& path) {
 
 struct Listed {
   std::string name;
-  off_t next;  // where the entry after it is found
+  off_t next;  // the offset of the next entry
 };
 
-// Lists from `offset` on with getdents64(2), `buffer_size` bytes at a time, at most `limit` names;
-// "." and ".." are left out.
+// Lists at most `limit` names from `offset` on, with getdents64(2) and a buffer of `buffer_size`
+// bytes. Omits "." and "..".
 std::vector<Listed> List(const fs::path& folder, size_t buffer_size, off_t offset = 0,
                          size_t limit = SIZE_MAX) {
   std::vector<Listed> names;
@@ -87,7 +87,7 @@ std::vector<std::string> Names(const std::vector<Listed>& listed) {
   return names;
 }
 
-// Of the process that answers, in KiB.
+// The resident memory of the worker, in KiB.
 long MemoryOf(const TestMount& mount) {
   std::ifstream status("/proc/" + std::to_string(WorkerOf(mount.path())) + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -96,7 +96,7 @@ long MemoryOf(const TestMount& mount) {
   throw std::runtime_error("no VmRSS");
 }
 
-// Writes the metadata of an unsharded array "line" of so many chunks of a byte, in one folder.
+// Writes the metadata of an unsharded array "line" with `count` chunks of one byte in one folder.
 void WriteLine(const fs::path& store, uint64_t count) {
   const Json zarray = {{"zarr_format", 2},   {"shape", {count}},      {"chunks", {1}},
                        {"dtype", "|u1"},     {"compressor", nullptr}, {"order", "C"},
@@ -225,8 +225,8 @@ TEST_F(ListingTest, HugeSparseArrayIsListedAtOnce) {
   EXPECT_EQ(ErrorOfStat(mount / "v2/huge/500000.500000"), ENOENT);
 }
 
-// Chunks that are not stored are files where the fill value would be masked: here a hundred
-// million.
+// Chunks that are not stored have files if readers would mask the fill value. Here, these are a
+// hundred million files.
 TEST_F(ListingTest, HugeListingOfMadeUpFilesBeginsAtOnceAndTakesNoMemory) {
   SampleArray huge{.shape = {10'000, 10'000}, .shard = {100, 100}, .chunk = {1, 1}};
   auto json = Json::parse(huge.ZarrJson());
@@ -252,7 +252,7 @@ TEST_F(ListingTest, HugeListingOfMadeUpFilesBeginsAtOnceAndTakesNoMemory) {
 }
 
 TEST_F(ListingTest, AListingOfManyStoredChunksTakesNoMemoryAndGoesOnFromAnywhere) {
-  constexpr uint64_t kCount = 50'000;  // more than are sorted
+  constexpr uint64_t kCount = 50'000;  // more names than a listing sorts
   WriteLine(store_, kCount);
   for (uint64_t i = 0; i < kCount; ++i) {
     std::ofstream(store_ / "line" / std::to_string(i)) << 'x';
@@ -301,7 +301,6 @@ TEST_F(ListingTest, AListingGivesWhatStaysOnceWhileOtherChunksComeAndGo) {
 }
 
 // --- Damage
-// ------------------------------------------------------------------------------------------
 
 TEST_F(ListingTest, ChunksOfADamagedShardAreListedAndCannotBeUsed) {
   std::string shard = ReadFile(store_ / "a/c/1/0");
@@ -311,7 +310,7 @@ TEST_F(ListingTest, ChunksOfADamagedShardAreListedAndCannotBeUsed) {
   const auto names = Names(List(mount / "v2/a", 4096));
   for (const std::string name : {"2.0", "2.1", "3.0", "3.1"}) {
     EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
-    // zarr-python 2 fills in values, without a word, for whatever os.path.isfile() denies.
+    // zarr-python 2 silently uses the fill value for chunks that os.path.isfile() does not find.
     struct stat st {};
     EXPECT_EQ(stat((mount / "v2/a" / name).c_str(), &st), 0) << name;
     EXPECT_TRUE(S_ISREG(st.st_mode)) << name;

@@ -1,4 +1,4 @@
-// A reader at work while something happens to its mount.
+// Looker: a thread that reads while something happens to its mount.
 #pragma once
 
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 
 namespace zarrfs {
 
-/// Looks at chunks by their paths without a pause, as readers do, and notes what it gets. Drops the
-/// pages of what it has read, so that it is read again.
+/// Stats, opens and reads chunks by their paths in a loop, and records the results. Drops the pages
+/// of each file after reading it, so the next read is sent to the worker.
 class Looker {
  public:
   Looker(const std::filesystem::path& array, const std::map<std::string, std::string>& chunks)

@@ -21,13 +21,14 @@
 
 namespace {
 
-// Why nothing can be mounted here; "" if it can.
+// The reason why nothing can be mounted here; "" if mounts are possible.
 std::string Obstacle() {
   if (access("/dev/fuse", F_OK) != 0) return "/dev/fuse is missing";
   return zarrfs::EnterOwnMountNamespace();
 }
 
-// As a newer program of a mount, in what a file says whose name begins with the mount point's.
+// Runs this program as the newer program of a mount. Files with the path of the mount point and a
+// suffix choose what goes wrong. Returns the exit code; nullopt for any other command line.
 [[nodiscard]] std::optional<int> TakePartInUpgrade(int argc, char** argv) {
   const std::string word = argc > 4 ? argv[1] : "";
   const std::string mountpoint = argc > 4 ? argv[4] : "";
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
       std::filesystem::path(zarrfs::ProgramUnderTest("zarrfs")).parent_path();
   setenv("PATH", (programs + ":/usr/sbin:/usr/bin:/sbin:/bin").c_str(), 1);
   setenv("LC_ALL", "C", 1);
-  // What only asks which tests there are may be where nothing can be mounted.
+  // Tests can be listed even where nothing can be mounted.
   if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
   if (const std::string obstacle = Obstacle(); !obstacle.empty()) {
     std::fprintf(stderr, "mount_test: %s\n", obstacle.c_str());

@@ -1,4 +1,4 @@
-// What a mount gives up when it has seen many arrays comes back as it was.
+// Nodes that a mount evicts when it has seen many arrays come back unchanged.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Seconds kTtl{0.3};
-constexpr int kOthers = 200;  // more than are kept with node_cache=1
+constexpr int kOthers = 200;  // more arrays than node_cache=1 holds
 
 ino_t InodeOf(const fs::path& path) {
   struct stat info = {};
@@ -81,7 +81,7 @@ TEST_F(MemoryTest, FilesOfAnArrayThatWasNotUsedForLongHaveTheSameInodes) {
   std::map<std::string, ino_t> inodes;
   for (const char* name : names) inodes[name] = InodeOf(mount / name);
   UseOthers(mount);
-  std::this_thread::sleep_for(kTtl);  // the kernel asks again
+  std::this_thread::sleep_for(kTtl);  // so the kernel looks up the names again
   for (const char* name : names) EXPECT_EQ(InodeOf(mount / name), inodes[name]) << name;
 }
 

@@ -1,4 +1,4 @@
-// The figures of ".zarrfs/metrics".
+// The metrics in ".zarrfs/metrics".
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -25,10 +25,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// name and labels -> value, as whole numbers where they are.
+// Values, by name and labels.
 using Figures = std::map<std::string, double>;
 
-// As of now: a text lasts for a tenth of a second.
+// The current metrics. Waits first, because the mount caches their text for a tenth of a second.
 Figures FiguresOf(const TestMount& mount) {
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   Figures figures;
@@ -41,7 +41,7 @@ Figures FiguresOf(const TestMount& mount) {
   return figures;
 }
 
-// How far `name` has moved from one look to another.
+// The increase of `name` from `before` to `after`.
 double Moved(const Figures& before, const Figures& after, const std::string& name) {
   EXPECT_TRUE(before.contains(name)) << name;
   return after.at(name) - before.at(name);
@@ -65,7 +65,7 @@ class MetricsTest : public testing::Test {
 };
 
 TEST_F(MetricsTest, CountsMoveByWhatWasDone) {
-  TestMount mount(store_, "immutable,threads=1");  // nothing is read ahead
+  TestMount mount(store_, "immutable,threads=1");  // so nothing is prefetched
   EXPECT_TRUE(fs::exists(mount / "v2/a/.zarray"));
   const Figures before = FiguresOf(mount);
   for (const std::string name : {"x", "y", "0.3"}) EXPECT_FALSE(fs::exists(mount / "v2/a" / name));
@@ -92,7 +92,7 @@ TEST_F(MetricsTest, CountsMoveByWhatWasDone) {
   }
 }
 
-// Python asks that of each file it opens.
+// Python calls isatty() for each file that it opens.
 TEST_F(MetricsTest, QuestionForATerminalIsAnsweredAndCounted) {
   TestMount mount(store_, "immutable");
   const int file = open((mount / "v2/a/0.0").c_str(), O_RDONLY | O_CLOEXEC);
@@ -139,7 +139,7 @@ TEST_F(MetricsTest, ConcurrentReadersLoseNoCount) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kEach; ++i) {
-        // Each a name that nobody has asked for, so that the kernel has to ask.
+        // A name that was never looked up, so the kernel must send a LOOKUP.
         const fs::path name = mount / "v2/a" / ("no-" + std::to_string(t * kEach + i));
         struct stat status {};
         EXPECT_NE(stat(name.c_str(), &status), 0);

@@ -29,7 +29,7 @@ std::string EnterOwnMountNamespace() {
   if (geteuid() != 0) return "";
   if (unshare(CLONE_NEWNS) != 0) return std::string("no mount namespace: ") + std::strerror(errno);
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    // In a chroot whose root is no mount point there is nothing to make private.
+    // A chroot whose root is not a mount point has no mount that could be made private.
     if (errno == EINVAL) return "";
     return std::string("mounts cannot be made private: ") + std::strerror(errno);
   }
@@ -54,7 +54,7 @@ Unmounted::~Unmounted() {
 FuseDeviceForUsers::FuseDeviceForUsers() {
   const std::filesystem::path devices = folder_.Folder("dev");
   const std::filesystem::path fuse = devices / "fuse";
-  // (Where temporary files are, devices may not be opened.)
+  // Needs a tmpfs of its own, because the file system of temporary files may forbid devices.
   if (mount("zarrfs-test", devices.c_str(), "tmpfs", 0, "mode=755") != 0 ||
       mknod(fuse.c_str(), S_IFCHR | 0666, makedev(10, 229)) != 0 ||
       chmod(fuse.c_str(), 0666) != 0 ||
@@ -86,7 +86,7 @@ TestMount::~TestMount() {
 }
 
 std::string TestMount::Log() const {
-  // The keeper logs its worker's lines, and does so before it answers this.
+  // The keeper logs the lines of its worker before it answers AskForAlarm().
   const auto mounted = ended_ ? std::nullopt : FindMount(mountpoint_.string());
   if (mounted) static_cast<void>(AskForAlarm(program_->pid(), mounted->device));
   return ReadFile(folder_ / "log");
@@ -94,7 +94,7 @@ std::string TestMount::Log() const {
 
 void TestMount::Unmount() {
   ended_ = true;
-  // Busy for a moment while a program that was killed lets go.
+  // The mount stays busy until a killed program has closed its files.
   if (IsMounted(mountpoint_) &&
       !Eventually(Seconds(5), [&] { return UnmountAt(mountpoint_, /*detach=*/false); })) {
     ADD_FAILURE() << mountpoint_ << " stayed busy";

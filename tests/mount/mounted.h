@@ -1,4 +1,4 @@
-// Mounts that end with the test, whatever happens.
+// Mounts that always end with their test.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,15 @@
 
 namespace zarrfs {
 
-/// Whether something is mounted on exactly this folder.
+/// True if something is mounted on exactly this folder.
 [[nodiscard]] bool IsMounted(const std::filesystem::path& mountpoint);
 
-/// Run by root, moves this process to a mount namespace of its own: whatever happens, nothing that
-/// it mounts is seen by anybody else, and it is gone when the process is. Mounts of zarrfs that it
-/// inherits are let go of, so that they can end while this process lives. Why that cannot be done;
-/// "" if it was, or if this is not root.
+/// For root, moves this process to its own mount namespace. Other processes do not see its mounts,
+/// which end with it. Detaches inherited mounts of zarrfs, so they can end while this process
+/// lives. Returns the reason for a failure; "" on success, and for other users.
 [[nodiscard]] std::string EnterOwnMountNamespace();
 
-/// Unmounts whatever is on `mountpoint` in the end, however it came there.
+/// The destructor unmounts all mounts on `mountpoint`.
 class Unmounted {
  public:
   explicit Unmounted(std::filesystem::path mountpoint) : mountpoint_(std::move(mountpoint)) {}
@@ -31,8 +30,8 @@ class Unmounted {
   const std::filesystem::path mountpoint_;
 };
 
-/// While it lives, users may open /dev/fuse, whatever the one of this machine is like. For root, in
-/// its own mount namespace; throws if that fails.
+/// While an object of this class exists, users may open /dev/fuse, regardless of the permissions of
+/// the machine's device. Only for root in its own mount namespace. Throws on failure.
 class FuseDeviceForUsers {
  public:
   FuseDeviceForUsers();
@@ -43,8 +42,8 @@ class FuseDeviceForUsers {
   const Unmounted device_{"/dev/fuse"};
 };
 
-/// `zarrfs STORE MNT -f`, ready to use. In the end it is unmounted, and the test fails unless the
-/// process then ends by itself with exit code 0: so a sanitizer's finding fails the test too.
+/// A running `zarrfs STORE MNT -f`. The destructor unmounts it. The test fails unless the process
+/// then exits with code 0, so the finding of a sanitizer also fails the test.
 class TestMount {
  public:
   /// Mounts on a new folder, or on `at`.
@@ -59,13 +58,13 @@ class TestMount {
     return mountpoint_ / name;
   }
   [[nodiscard]] Program& program() { return *program_; }
-  /// With all lines that its worker has logged so far.
+  /// The log, with all lines that the worker has logged so far.
   [[nodiscard]] std::string Log() const;
 
-  /// It has ended: nothing is expected of it any more.
+  /// Call if the process has ended, so the destructor does not unmount.
   void Forget() { ended_ = true; }
 
-  /// Unmounts now; a failure of the test if that does not work.
+  /// Unmounts now. The test fails if that fails.
   void Unmount();
 
  private:

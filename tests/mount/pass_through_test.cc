@@ -1,4 +1,4 @@
-// Stores that a view passes through: its files are those of the store.
+// Stores that a view passes through: the view's files are those of the store.
 
 #include <gtest/gtest.h>
 
@@ -29,8 +29,8 @@ Files FilesOf(const fs::path& folder) {
 
 constexpr Seconds kLimit{10};
 
-// An array of 2 x 2 chunks of 4 bytes, of which 1.0 is not stored; one that nobody knows the codec
-// of, in nested folders; and a scalar.
+// A store with three arrays: one of 2 x 2 chunks of 4 bytes, of which 1.0 is not stored; one with
+// an unknown codec, in nested folders; and a scalar.
 class PassThroughTest : public testing::Test {
  protected:
   PassThroughTest() {

@@ -1,4 +1,4 @@
-// Chunk files that the kernel gets before anybody asks for them.
+// Chunk files that a mount pushes into the page cache before they are read.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ constexpr uint64_t kPerShard = 32;  // chunks along each axis; 2 shards
 const std::string kReads = R"(zarrfs_requests_total{operation="read",result="ok"})";
 
 uint64_t Figure(const TestMount& mount, const std::string& name) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(150));  // so long a text lasts
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));  // until the cached text has expired
   std::istringstream text(ReadFile(mount / ".zarrfs/metrics"));
   for (std::string line; std::getline(text, line);) {
     if (line.starts_with(name + " ")) return std::stoull(line.substr(name.size() + 1));
@@ -38,8 +38,8 @@ uint64_t Figure(const TestMount& mount, const std::string& name) {
   return 0;
 }
 
-// Over io_uring nothing is prefetched: a thread that waits for the kernel keeps those waiting that
-// it alone answers.
+// True if the mount prefetches. It does not over io_uring, because a thread that waits for the
+// kernel would delay the requests that only this thread answers.
 bool MayPrefetch(const TestMount& mount) {
   return ReadFile(mount / ".zarrfs/options").find("requests: by io_uring") == std::string::npos;
 }
@@ -65,7 +65,7 @@ class PrefetchTest : public testing::Test {
     Replace(store_ / "a/c/0" / std::to_string(shard), EncodeShard(kPerShard * kPerShard, chunks));
   }
 
-  // The chunk files in the order of the listing, all looked up.
+  // Looks up all chunk files, and returns their names in the order of the listing.
   static std::vector<std::string> List(const fs::path& array) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(array)) {
@@ -77,7 +77,7 @@ class PrefetchTest : public testing::Test {
     return names;
   }
 
-  // So many chunk files, in no order of a listing.
+  // The names of `count` chunk files, not in the order of a listing.
   std::vector<std::string> Names(size_t count) const {
     std::vector<std::string> names;
     for (const auto& [name, content] : content_) names.push_back(name);
@@ -109,7 +109,7 @@ TEST_F(PrefetchTest, ReaderInOrderOfTheListingAsksForFewFiles) {
     return;
   }
   EXPECT_GT(ahead, names.size() * 3 / 4);
-  EXPECT_LT(reads, names.size() * 3 / 4);  // (a server under a sanitizer is slower than the reader)
+  EXPECT_LT(reads, names.size() * 3 / 4);  // with a sanitizer, the server is slower than the reader
   EXPECT_GE(ahead + reads, names.size());
 }
 
@@ -170,12 +170,12 @@ TEST_F(PrefetchTest, AfterAChangeOnlyTheNewBytesAreRead) {
   EXPECT_EQ(WrongFiles(mount / "v2/a", first), 0U);
   ASSERT_EQ(Figure(mount, "zarrfs_read_ahead_files_total") > 0, MayPrefetch(mount));
   WriteShard(0, 7);
-  // (Names are taken back within a second.)
+  // Names are invalidated within a second.
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   EXPECT_EQ(WrongFiles(mount / "v2/a", names), 0U);
 }
 
-// A thread that prefetches may wait for another one to answer: none must be left waiting.
+// A thread that prefetches may wait for the reply of another one. No thread may wait forever.
 TEST_F(PrefetchTest, MountEndsWhileItsReadersReadOn) {
   for (int i = 0; i < 20; ++i) {
     TestMount mount(store_);
@@ -188,7 +188,7 @@ TEST_F(PrefetchTest, MountEndsWhileItsReadersReadOn) {
         std::array<char, 8192> buffer;
         for (const std::string& name : names) {
           const int file = openat(array, name.c_str(), O_RDONLY);
-          if (file < 0) return;  // it has ended
+          if (file < 0) return;  // the mount has ended
           while (read(file, buffer.data(), buffer.size()) > 0) {
           }
           close(file);
@@ -206,7 +206,7 @@ TEST_F(PrefetchTest, MountEndsWhileItsReadersReadOn) {
   }
 }
 
-// Such a thread does not end by a signal while it waits: the next worker answers it.
+// A thread that waits while it prefetches does not end on a signal. The next worker answers it.
 TEST_F(PrefetchTest, WorkerThatIsKilledOrCrashesLeavesNobodyWaiting) {
   for (int i = 0; i < 12; ++i) {
     const int signal_number = i % 2 == 0 ? SIGKILL : SIGSEGV;
@@ -230,7 +230,7 @@ TEST_F(PrefetchTest, WorkerThatIsKilledOrCrashesLeavesNobodyWaiting) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10 + i));
     kill(WorkerOf(mount.path()), signal_number);
     reader.join();
-    // One that was killed and could not end has ended.
+    // A killed worker that could not end at once has ended by now.
     EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mount.path()).size() == 2; }));
   }
 }

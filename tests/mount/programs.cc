@@ -30,11 +30,11 @@ pid_t Start(const std::vector<std::string>& words, int input, int output, int er
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid != 0) return pid;
-  // Only what may be called between fork and exec.
+  // Only functions that may be called between fork and exec.
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(126);
-  signal(SIGINT, SIG_DFL);  // a shell has it ignored in what it starts in the background
+  signal(SIGINT, SIG_DFL);  // a shell ignores it for programs in the background
   dup2(input, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
@@ -46,8 +46,8 @@ int OpenNull() { return open("/dev/null", O_RDWR | O_CLOEXEC); }
 
 const std::filesystem::path& FolderUnderTest() {
   static const std::filesystem::path folder = [] {
-    // What reports a crash there forks, to name functions: then the kernel may have to copy a page
-    // to hand over a request, which it cannot once the process ends, and the request fails.
+    // Symbolizing a crash forks. The kernel may then have to copy a page to deliver a request. It
+    // cannot do so once the process ends, and the request fails.
     setenv("ASAN_OPTIONS", "symbolize=0", /*overwrite=*/0);
     const char* given = std::getenv("ZARRFS_PROGRAMS");
     return given != nullptr ? std::filesystem::absolute(given)
@@ -61,7 +61,7 @@ const std::filesystem::path& FolderUnderTest() {
 std::string ProgramUnderTest(const std::string& name) { return FolderUnderTest() / name; }
 
 bool HasSanitizer(const std::string& name) {
-  // CMake leaves it beside the programs.
+  // CMake writes this file to the folder of the programs.
   static const std::string sanitizers = ReadFile(FolderUnderTest() / "sanitizers");
   return sanitizers.find(name) != std::string::npos;
 }
@@ -181,7 +181,7 @@ std::filesystem::path TemporaryFolder::Folder(const std::string& name) const {
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream bytes;
-  bytes << file.rdbuf();  // (an iterator would throw when a read fails)
+  bytes << file.rdbuf();  // an iterator would throw if a read failed
   return file.bad() ? "" : std::move(bytes).str();
 }
 
@@ -204,7 +204,8 @@ std::vector<pid_t> DaemonsOf(const std::filesystem::path& mountpoint) {
 
 namespace {
 
-// The process of the mount whose parent is another one of it, or is not.
+// The process of the mount whose parent is another process of the mount or, without
+// `below_another`, is not.
 pid_t FindProcessOf(const std::filesystem::path& mountpoint, bool below_another) {
   const std::vector<pid_t> all = DaemonsOf(mountpoint);
   for (const pid_t pid : all) {
@@ -221,7 +222,7 @@ pid_t FindProcessOf(const std::filesystem::path& mountpoint, bool below_another)
   return 0;
 }
 
-// Waits for it: a process has no words for a moment while it becomes another program.
+// Like FindProcessOf(), but waits, because a process has no command line for a moment during exec.
 pid_t ProcessOf(const std::filesystem::path& mountpoint, bool below_another) {
   pid_t found = 0;
   if (Eventually(Seconds(2), [&] {
@@ -230,7 +231,7 @@ pid_t ProcessOf(const std::filesystem::path& mountpoint, bool below_another) {
       })) {
     return found;
   }
-  // (Whoever sends signals to -1 sends them to everybody.)
+  // Throws instead of returning -1, because kill(-1) sends the signal to all processes.
   throw std::runtime_error("no process of the mount at " + mountpoint.string());
 }
 

@@ -1,4 +1,4 @@
-// Other programs, run with a deadline: nothing that a mount does wrong may hang the tests.
+// Runs other programs with a deadline, so a broken mount cannot hang the tests.
 #pragma once
 
 #include <sys/types.h>
@@ -14,11 +14,11 @@ namespace zarrfs {
 
 using Seconds = std::chrono::duration<double>;
 
-/// The path of a program under test: in the folder $ZARRFS_PROGRAMS, by default that of this
+/// The path of a program under test, in the folder $ZARRFS_PROGRAMS, by default the folder of this
 /// program. So tests that were built without sanitizers can run programs that have them.
 [[nodiscard]] std::string ProgramUnderTest(const std::string& name);
 
-/// A variable of the environment of what this process starts.
+/// Sets an environment variable for programs that this process starts. The destructor unsets it.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
@@ -30,18 +30,19 @@ class Variable {
   const char* const name_;
 };
 
-/// Whether the programs under test were built with this sanitizer ("address", "thread").
+/// True if the programs under test were built with this sanitizer ("address", "thread").
 [[nodiscard]] bool HasSanitizer(const std::string& name);
 
-/// The factor by which limits grow with the sanitizers of the programs.
+/// The factor for limits of time and memory if the programs under test have sanitizers;
+/// otherwise 1.
 [[nodiscard]] double SanitizerFactor();
 
-/// A program under way in a process group of its own, which is killed when this goes, or when the
-/// tests themselves are killed. For the main thread only.
+/// A running program, in its own process group. The destructor kills the group. If the tests are
+/// killed, the program is killed, too. Only for the main thread.
 class Program {
  public:
-  /// `output` gets stdout, `errors` stderr; files that are created. `input`: a descriptor; -1 is
-  /// /dev/null.
+  /// `output`, `errors`: the files for stdout and stderr, which are created. `input`: the
+  /// descriptor for stdin; -1 for /dev/null.
   Program(const std::vector<std::string>& words, const std::filesystem::path& output,
           const std::filesystem::path& errors, int input = -1);
   ~Program();
@@ -50,7 +51,8 @@ class Program {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   void Signal(int signal_number) const;
-  /// The exit code, 128 + the number of the signal that ended it, or nullopt if it runs on.
+  /// Waits for the end of the program. Returns its exit code, or 128 + the number of the signal
+  /// that ended it; nullopt if it still runs.
   [[nodiscard]] std::optional<int> WaitFor(Seconds limit);
 
  private:
@@ -59,19 +61,19 @@ class Program {
 };
 
 struct Outcome {
-  int code = -1;  // as Program::WaitFor; -1 if it had to be killed
+  int code = -1;  // see Program::WaitFor(); -1 if the program took too long and was killed
   std::string output;
   std::string errors;
 };
 
-/// Runs a program to its end and waits until all that it started has let go of its output.
+/// Runs a program to its end, and waits until all processes that it started have closed its output.
 [[nodiscard]] Outcome RunProgram(const std::vector<std::string>& words,
                                  Seconds limit = Seconds(20));
 
-/// The same for a line of shell.
+/// RunProgram() for a line of shell.
 [[nodiscard]] Outcome Shell(const std::string& line, Seconds limit = Seconds(20));
 
-/// A folder that everybody may enter, removed in the end.
+/// A temporary folder that all users may enter. The destructor removes it.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -83,33 +85,33 @@ class TemporaryFolder {
   [[nodiscard]] std::filesystem::path operator/(const std::string& name) const {
     return path_ / name;
   }
-  /// A new empty folder.
+  /// The path of the subfolder `name`, which is created if it does not exist.
   [[nodiscard]] std::filesystem::path Folder(const std::string& name) const;
 
  private:
   std::filesystem::path path_;
 };
 
-/// All of a file; throws nothing, "" if it cannot be read.
+/// The contents of a file; "" if it cannot be read. Never throws.
 [[nodiscard]] std::string ReadFile(const std::filesystem::path& path);
 
-/// Asks again and again until `condition` holds; false if it does not in time.
+/// Polls `condition` until it is true. False if that takes longer than `limit`, times
+/// SanitizerFactor().
 template <typename Condition>
 bool Eventually(Seconds limit, Condition&& condition);
 
 /// The processes that run zarrfs for this mount point.
 [[nodiscard]] std::vector<pid_t> DaemonsOf(const std::filesystem::path& mountpoint);
 
-/// Of these, the one that takes signals and ends the mount. Throws if there is none.
+/// The keeper of the mount. Throws if there is none.
 [[nodiscard]] pid_t KeeperOf(const std::filesystem::path& mountpoint);
 
-/// The one that answers the kernel. Throws if there is none.
+/// The worker of the mount. Throws if there is none.
 [[nodiscard]] pid_t WorkerOf(const std::filesystem::path& mountpoint);
 
 void SleepFor(Seconds time);
 
 // --- Implementation
-// ----------------------------------------------------------------------------------
 
 template <typename Condition>
 bool Eventually(Seconds limit, Condition&& condition) {

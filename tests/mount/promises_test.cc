@@ -27,7 +27,7 @@ TEST(PromisesTest, EveryTestNamedInTheDocumentExistsAndEveryTestIsNamed) {
     const testing::TestSuite& tests_of_suite = *tests.GetTestSuite(suite);
     if (tests_of_suite.name() == std::string("PromisesTest")) continue;
     for (int i = 0; i < tests_of_suite.total_test_count(); ++i) {
-      // One promise for all parameters: they follow a slash.
+      // All parameters of a test are one promise. A parameter follows a slash.
       const std::string test = tests_of_suite.GetTestInfo(i)->name();
       existing.insert(std::string(tests_of_suite.name()) + "." + test.substr(0, test.find('/')));
     }

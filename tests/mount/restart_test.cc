@@ -1,4 +1,4 @@
-// A mount outlives its worker: another one takes over.
+// A mount outlives its worker: another worker takes over.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -37,9 +37,9 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kProgram = ProgramUnderTest("zarrfs");
-constexpr int kMaxEnds = 5;  // of workers in a minute
+constexpr int kMaxEnds = 5;  // ends of workers within a minute
 
-// Why a path cannot be looked up; 0 if it can.
+// The errno of looking up a path; 0 on success.
 int LookupError(const fs::path& path) {
   struct stat info = {};
   return stat(path.c_str(), &info) == 0 ? 0 : errno;
@@ -55,16 +55,16 @@ std::string ReadAll(int descriptor) {
 
 class RestartTest : public testing::Test {
  protected:
-  // The next one has another process id; waits until it is there.
+  // Ends the worker, and waits until the next one runs, which has another process id.
   void EndWorker(int signal_number = SIGKILL) {
     const pid_t worker = WorkerOf(mnt_);
     kill(worker, signal_number);
     EXPECT_TRUE(Eventually(Seconds(5), [&] {
-      const auto all = DaemonsOf(mnt_);  // (A process that has ended has no words.)
+      const auto all = DaemonsOf(mnt_);  // an ended process has no command line
       return all.size() == 2 && std::ranges::find(all, worker) == all.end();
     }));
   }
-  // Lists a folder over and over; the number of listings.
+  // Lists a folder repeatedly until `end`. Returns the number of listings.
   int ListUntil(const std::atomic<bool>& end, const fs::path& folder, size_t names) {
     int listings = 0;
     for (; !end; ++listings) {
@@ -170,7 +170,7 @@ TEST_F(RestartTest, FoldersAndFilesThatAreOpenGoOn) {
   for (const int each : {folder, array, chunk, document, below, other}) close(each);
 }
 
-// Nobody watches the store while there is no worker.
+// No process watches the store while no worker runs.
 TEST_F(RestartTest, WhatChangesMeanwhileIsSeen) {
   for (const std::string options : {"", "no_epoch"}) {
     TestMount mount(store_, options, mnt_);
@@ -198,7 +198,7 @@ TEST_F(RestartTest, WhatChangesMeanwhileIsSeen) {
   }
 }
 
-// The kernel cannot send again what the killed worker had taken.
+// The kernel cannot resend the requests that the killed worker had taken.
 TEST_F(RestartTest, BeforeLinux69OnlyRequestsUnderWayFail) {
   const TestMount mount(store_, "no_resend,ttl=0", mnt_);
   Looker looker(mnt_ / "v2/a", chunks_);
@@ -214,7 +214,7 @@ TEST_F(RestartTest, BeforeLinux69OnlyRequestsUnderWayFail) {
   for (const int error : errors) EXPECT_TRUE(error == ECONNABORTED || error == EIO) << error;
 }
 
-// A copy of the worker's end of its channel to the keeper; none if it cannot be had.
+// A copy of the worker's end of its channel to the keeper; empty if it cannot be obtained.
 Descriptor ChannelOf(pid_t worker) {
   const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, worker, 0)));
   for (int number = 3; number < 64; ++number) {
@@ -229,8 +229,8 @@ Descriptor ChannelOf(pid_t worker) {
   return {};
 }
 
-// The keeper is not stopped by a worker that sends what it may not, or closes its channel and goes
-// on: it kills the worker, has another one serve, and still takes signals.
+// A worker that sends an invalid message, or closes its channel and runs on, does not stop the
+// keeper. The keeper kills the worker, starts another one, and still handles signals.
 TEST_F(RestartTest, KeeperOutlivesAnyMessageAndAnyEndOfTheChannel) {
   TestMount mount(store_, "", mnt_);
   const auto is_replaced_after = [&](std::string_view bytes) {
@@ -278,7 +278,7 @@ TEST_F(RestartTest, NextWorkerIsAsTheFirst) {
   EXPECT_NE(mount.Log().find("the worker was ended by signal 9; another one takes over"),
             std::string::npos)
       << mount.Log();
-  // What changes is noticed.
+  // The next worker notices changes.
   const SampleArray array = SampleArrayOfStore();
   Chunks shard = DecodeShard(array.chunks_per_shard(), ReadFile(store_ / "a/c/0/0"));
   EXPECT_EQ(ReadFile(mnt_ / "v2/a/0.1"), chunks_.at("0.1"));
@@ -291,7 +291,7 @@ TEST_F(RestartTest, EndsAsBefore) {
   {
     TestMount mount(store_, "", mnt_);
     EndWorker();
-    SleepFor(Seconds(2.1));  // so long a signal to end may be news of the kill
+    SleepFor(Seconds(2.1));  // until then, SIGTERM counts as a consequence of the kill
     mount.program().Signal(SIGTERM);
     EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 0) << mount.Log();
     mount.Forget();
@@ -308,7 +308,7 @@ TEST_F(RestartTest, EndsAsBefore) {
   EXPECT_TRUE(IsMounted(mnt_)) << "dead";
 }
 
-// Why a file, which can be looked up and opened, cannot be read; 0 if it can.
+// The errno of reading a file, which can be looked up and opened; 0 on success.
 int ReadError(const fs::path& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   EXPECT_GE(fd, 0) << path << ": " << std::strerror(errno);
@@ -355,7 +355,7 @@ TEST_F(RestartTest, AfterFiveEndsInAMinuteThereAreErrorsAndNothingIsAbsent) {
     }
     EXPECT_EQ(ListError(mnt_), EIO);
     EXPECT_EQ(ListError((view == "v3" ? v3 : v2) / "a"), EIO);
-    // What was open before.
+    // Files that were open before.
     char byte = 0;
     EXPECT_EQ(pread(chunk, &byte, 1, 0), -1);
     EXPECT_EQ(errno, EIO);
@@ -368,7 +368,7 @@ TEST_F(RestartTest, AfterFiveEndsInAMinuteThereAreErrorsAndNothingIsAbsent) {
     EXPECT_NE(list.errors.find(mnt_.string() + " serves errors only: 6 workers ended"),
               std::string::npos)
         << list.errors;
-    // Even that one is replaced.
+    // The caretaker is also replaced.
     EndWorker();
     EXPECT_EQ(LookupError((view == "v3" ? v3 : v2) / "b"), EIO);
     EXPECT_EQ(RunProgram({kProgram, "--unmount", mnt_}).code, 0) << "though it is in use";
@@ -392,7 +392,7 @@ TEST_F(RestartTest, DetachedMountInUseIsServedOn) {
   EXPECT_TRUE(Eventually(Seconds(8), [&] { return DaemonsOf(mnt_).empty(); }));
 }
 
-// Somebody else unmounts (`umount`), and the worker cannot notice.
+// Another program unmounts, and the stopped worker cannot notice.
 TEST_F(RestartTest, StoppedWorkerEndsWithItsMount) {
   TestMount mount(store_, "", mnt_);
   const std::vector<pid_t> all = DaemonsOf(mnt_);
@@ -425,7 +425,7 @@ TEST_F(RestartTest, WorkerThatIsStoppedIsReportedUntilItGoesOn) {
   EXPECT_EQ(listed().find("the worker is"), std::string::npos) << listed();
 }
 
-// Its keeper's time stands still as well, as on a machine that is suspended.
+// The keeper is stopped, too, as on a suspended machine.
 TEST_F(RestartTest, WorkerThatIsStoppedWithItsKeeperIsNoAlarm) {
   TestMount mount(store_, "", mnt_);
   const pid_t worker = WorkerOf(mnt_);

@@ -1,4 +1,4 @@
-// What the worker of a mount may do.
+// The sandbox of a mount's worker.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 const std::string kProgram = ProgramUnderTest("zarrfs");
 
-// A line of "name: value".
+// The value in the line "name: value" of a text; "" if there is none.
 std::string LineOf(const std::string& text, const std::string& name) {
   const size_t at = ("\n" + text).find("\n" + name + ":");
   if (at == std::string::npos) return "";
@@ -40,7 +40,7 @@ bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Ends the worker; the next one has another process id.
+// Ends the worker, and waits until the next one runs, which has another process id.
 void EndWorker(const fs::path& mnt) {
   const pid_t worker = WorkerOf(mnt);
   kill(worker, SIGKILL);
@@ -65,13 +65,14 @@ class SandboxTest : public testing::Test {
       EXPECT_TRUE(ReadFile(mnt / "v2/a" / name) == bytes) << name;
     }
   }
-  // A store that can be told from the other one.
+  // Changes a store such that IsNext() can distinguish it from the first one.
   static void MarkAsNext(const fs::path& store) {
     Replace(store / "zarr.json",
             R"({"zarr_format": 3, "node_type": "group", "attributes": {"next": true}})");
   }
   bool IsNext() const { return Has(ReadFile(mnt_ / "v2/.zattrs"), "next"); }
-  // The capability to read, no other, and a user without an account; system calls are filtered.
+  // Expects that a process has only the capability to read, a user without an account, a filter of
+  // system calls, and its own network namespace.
   void ExpectConfined(pid_t process) {
     const std::string uid = OfProcess(process, "Uid");
     const std::string number = uid.substr(0, uid.find('\t'));
@@ -99,7 +100,7 @@ class SandboxTest : public testing::Test {
 
 TEST_F(SandboxTest, OfTheWorkerOfRootIsInForceAndToldOfAndTheNextOneHasTheSame) {
   ASSERT_EQ(geteuid(), 0U);
-  // What only the capability opens.
+  // Makes files that can be read only with the capability.
   for (const auto& entry : fs::recursive_directory_iterator(store_)) {
     ASSERT_EQ(lchown(entry.path().c_str(), 1234, 1234), 0);
     fs::permissions(entry.path(), entry.is_directory() ? fs::perms(0700) : fs::perms(0600));
@@ -117,7 +118,7 @@ TEST_F(SandboxTest, OfTheWorkerOfRootIsInForceAndToldOfAndTheNextOneHasTheSame) 
   ExpectAllChunks(mnt_);
 
   EndWorker(mnt_);
-  EXPECT_EQ(Sandbox(mnt_), sandbox);  // an answer of the next one, which is ready then
+  EXPECT_EQ(Sandbox(mnt_), sandbox);  // the next worker answers, so it is ready
   ExpectConfined(WorkerOf(mnt_));
   ExpectAllChunks(mnt_);
 }
@@ -134,7 +135,8 @@ TEST_F(SandboxTest, OfTheCaretakerIsInForce) {
   mount.Forget();
 }
 
-// Keys of the caller, of a local store too; in the first worker, the next ones and the caretaker.
+// Secrets of the caller are not in the environment of the first worker, later workers or the
+// caretaker, not even for a local store.
 TEST_F(SandboxTest, TheEnvironmentIsNotInWhatAnswers) {
   const Variable token("GITHUB_TOKEN", "a-secret"), key("AWS_SECRET_ACCESS_KEY", "a-secret");
   const Variable zone("TZ", "UTC"), slurm("SLURM_MEM_PER_NODE", "100000");
@@ -150,13 +152,13 @@ TEST_F(SandboxTest, TheEnvironmentIsNotInWhatAnswers) {
   ExpectAllChunks(mnt_);
   for (int i = 0; i < 6; ++i) {
     EndWorker(mnt_);
-    Sandbox(mnt_);  // an answer of the next one, which is ready then
+    Sandbox(mnt_);  // the next worker answers, so it is ready
     expect_forgotten();
   }
   mount.Forget();
 }
 
-// What is not restricted again: of the keeper, and of a worker that it starts later.
+// Restrictions of the keeper, and those that a later worker inherits from the keeper.
 TEST_F(SandboxTest, KeeperOfRootHasWhatAMountTakes) {
   ASSERT_EQ(geteuid(), 0U);
   ASSERT_EQ(Shell("exec " + kProgram + " " + store_.string() + " " + mnt_.string()).code, 0);
@@ -171,7 +173,7 @@ TEST_F(SandboxTest, KeeperOfRootHasWhatAMountTakes) {
   EXPECT_TRUE(file_limit().starts_with("135266304 ")) << file_limit();
   EXPECT_EQ(OfProcess(WorkerOf(mnt_), "CapBnd"), "0000000000000000");
   EndWorker(mnt_);
-  Sandbox(mnt_);  // an answer of the next one, which is ready then
+  Sandbox(mnt_);  // the next worker answers, so it is ready
   EXPECT_TRUE(file_limit().starts_with("135266304 ")) << file_limit();
   EXPECT_EQ(OfProcess(WorkerOf(mnt_), "CapBnd"), kNeeded);
   ExpectConfined(WorkerOf(mnt_));
@@ -187,7 +189,7 @@ TEST_F(SandboxTest, OfAMountForRootAloneLeavesItsUser) {
   ExpectAllChunks(mnt_);
 }
 
-// As in containers. Only its user may read the store then.
+// As in containers. Only the owner of the store, which is root, may then read it.
 TEST_F(SandboxTest, WithoutTheCapabilityToReadTheWorkerStaysRoot) {
   ASSERT_EQ(geteuid(), 0U);
   for (const auto& entry : fs::recursive_directory_iterator(store_)) {
@@ -201,8 +203,8 @@ TEST_F(SandboxTest, WithoutTheCapabilityToReadTheWorkerStaysRoot) {
   ExpectAllChunks(mnt_);
 }
 
-// The table of mounts has no line for the store there. (The mounts are those of a namespace that
-// ends with the shell: nothing that removes files sees them.)
+// The table of mounts has no line for the store there. The bind mounts are in a namespace that ends
+// with the shell, so they are gone before the temporary folder is removed.
 TEST_F(SandboxTest, InAChrootWhoseRootIsNoMountPointItIsAsElsewhere) {
   ASSERT_EQ(geteuid(), 0U);
   const fs::path root = folder_.Folder("root");
@@ -233,7 +235,7 @@ TEST_F(SandboxTest, InAChrootWhoseRootIsNoMountPointItIsAsElsewhere) {
   EXPECT_TRUE(ReadFile(root / "chunk") == chunks_.at("0.1"));
 }
 
-// Links that leave the store, and a store that is replaced by another one.
+// Links that lead out of the store, and a store that is replaced by another one.
 TEST_F(SandboxTest, LetsTheWorkerReadWhereTheOptionsLead) {
   const fs::path outside = folder_.Folder("outside");
   fs::rename(store_ / "a/c", outside / "c");
@@ -255,8 +257,8 @@ TEST_F(SandboxTest, LetsTheWorkerReadWhereTheOptionsLead) {
   }
 }
 
-// The source is a link, which is switched to a folder of which the sandbox does not know. Readers
-// have the old store until the next worker takes over.
+// The source is a link that is switched to a folder outside the sandbox. Readers see the old store
+// until the next worker takes over.
 TEST_F(SandboxTest, ASourceThatLeadsElsewhereIsTheNextWorkers) {
   const fs::path next = folder_ / "elsewhere/next.zarr";
   fs::create_directories(next.parent_path());

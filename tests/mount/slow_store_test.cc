@@ -1,4 +1,4 @@
-// A store that does not answer holds up only those who ask it.
+// A store that hangs delays only the requests that need the store.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -24,7 +24,8 @@ using Clock = std::chrono::steady_clock;
 
 class SlowStoreTest : public testing::Test {
  protected:
-  // An array of chunks in a shard each: several of one shard would be fetched with one call.
+  // Writes an array with one chunk per shard, because one call would fetch several chunks of a
+  // shard.
   void WriteLine(uint64_t count) const {
     const SampleArray line{.shape = {count}, .shard = {1}, .chunk = {1}};
     Replace(store_ / "line/zarr.json", line.ZarrJson());
@@ -38,7 +39,7 @@ class SlowStoreTest : public testing::Test {
   const std::map<std::string, std::string> chunks_ = WriteSampleStore(store_);
 };
 
-// Threads that wait for the mount until it is told to release them.
+// Threads that wait for the mount. The destructor releases them.
 class Waiters {
  public:
   explicit Waiters(FakeMount& mount) : mount_(mount) {}
@@ -81,8 +82,8 @@ TEST_F(SlowStoreTest, InterruptedLookupOfAChunkIsNoAbsence) {
   FakeMount mount(store_, "ttl=0");
   EXPECT_EQ(ReadFile(mount / "v2/a/1.1"), chunks_.at("1.1"));
   mount.Order("block a");
-  // As a program with a handler for a signal that has nothing to do with the mount. (It prints what
-  // os.path.isfile() says of the name.)
+  // A program with a handler for a signal that is unrelated to the mount. The program prints the
+  // result of os.path.isfile() for the name.
   Program python({"/usr/bin/python3", "-c",
                   "import os, signal, sys\n"
                   "signal.signal(signal.SIGALRM, lambda *_: None)\n"
@@ -110,7 +111,8 @@ TEST_F(SlowStoreTest, InterruptedReadEndsAtOnce) {
   EXPECT_EQ(ReadFile(mount / "v2/a/1.2"), chunks_.at("1.2")) << "and it serves on";
 }
 
-// What is asked of the mount while everything else waits, by programs that can be killed.
+// Expects that cached answers come fast while other requests wait. The requests come from programs
+// that can be killed.
 void ExpectCachedAnswers(const FakeMount& mount) {
   const auto ask = [](const std::vector<std::string>& words) {
     const auto start = Clock::now();
@@ -118,10 +120,10 @@ void ExpectCachedAnswers(const FakeMount& mount) {
     EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * SanitizerFactor()) << words[0];
     return outcome;
   };
-  // Its shard's index is at hand, and its name was never asked for.
+  // The index of the chunk's shard is cached, but the chunk's name was never looked up.
   EXPECT_EQ(ask({"stat", "-c", "%s", mount / "v2/a/1.1"}).output, "513\n");
   EXPECT_EQ(ask({"stat", "-c", "%F", mount / "v3/a/zarr.json"}).output, "regular file\n");
-  // In the kernel's cache, then past it.
+  // First from the page cache, then bypassing it.
   EXPECT_GT(ask({"cat", mount / "v3/a/zarr.json"}).output.size(), 100U);
   EXPECT_GT(ask({"dd", "bs=64k", "iflag=direct", "status=none",
                  "if=" + (mount / "v2/a/.zarray").string()})
@@ -130,14 +132,14 @@ void ExpectCachedAnswers(const FakeMount& mount) {
   EXPECT_GT(ask({"cat", mount / "v2/a/.zattrs"}).output.size(), 5U) << "read for the first time";
 }
 
-// The argument: what the store's options begin with.
+// The parameter is the beginning of the options of FakeMount.
 class AnyStoreTest : public SlowStoreTest, public testing::WithParamInterface<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(, AnyStoreTest, testing::Values("", "local,"),
                          [](const auto& test) { return test.param.empty() ? "Slow" : "Local"; });
 
 TEST_P(AnyStoreTest, CachedAnswersComeWhileTwoHundredLookupsWait) {
-  // Two hundred groups; nobody has looked at the array in each.
+  // Two hundred groups. The array in each was never looked up.
   for (int i = 0; i < 200; ++i) {
     const fs::path group = store_ / ("g" + std::to_string(i));
     Replace(group / "zarr.json", GroupJson());
@@ -187,7 +189,7 @@ TEST_P(AnyStoreTest, StatusIsGivenWhileTheStoreDoesNotAnswer) {
   waiters.Start(200,
                 [&](int i) { static_cast<void>(ReadFile(mount / "v2/line" / std::to_string(i))); });
   mount.Order("waiting 50");
-  SleepFor(Seconds(1.5));  // by then nothing that the kernel was told of the root's names is valid
+  SleepFor(Seconds(1.5));  // by then, the kernel's entries for names in the root have expired
   for (const std::string name : {"options", "errors", "metrics", "status.json"}) {
     const Outcome outcome = RunProgram({"cat", mount / ".zarrfs" / name}, Seconds(10));
     EXPECT_EQ(outcome.code, 0) << name;
@@ -210,7 +212,7 @@ TEST_F(SlowStoreTest, NameThatHangsHoldsUpNoOtherOfItsFolder) {
   Program first({"stat", mount / "v2/b0"}, folder_ / "out", folder_ / "err");
   mount.Order("waiting 1");
   EXPECT_EQ(RunProgram({"stat", mount / "v2/c"}, Seconds(3)).code, 0);
-  // Another name that hangs can be given up before the first one.
+  // A second lookup that hangs can be interrupted before the first one ends.
   Program second({"stat", mount / "v2/b1"}, folder_ / "out", folder_ / "err");
   mount.Order("waiting 2");
   second.Signal(SIGINT);
@@ -234,7 +236,7 @@ TEST_P(AnyStoreTest, CachedAnswersComeWhileTwoHundredReadsWait) {
   EXPECT_EQ(ReadFile(mount / "v2/line/199"), Pattern(2, 199));
 }
 
-// A hundred reads hang, more than threads there are for them.
+// A hundred reads hang, which are more than there are threads for them.
 TEST_F(SlowStoreTest, ReadsThatHangHoldUpNoNames) {
   WriteLine(100);
   for (const std::string options : {"immutable", "local,immutable"}) {
@@ -245,7 +247,7 @@ TEST_F(SlowStoreTest, ReadsThatHangHoldUpNoNames) {
     waiters.Start(
         100, [&](int i) { static_cast<void>(ReadFile(mount / "v2/line" / std::to_string(i))); });
     mount.Order("waiting 50");
-    SleepFor(Seconds(0.3));  // until all there are wait
+    SleepFor(Seconds(0.3));  // until all these threads wait
     const Outcome outcome = RunProgram({"stat", "-c", "%s", mount / "v2/a/1.1"}, Seconds(5));
     EXPECT_EQ(outcome.output, "513\n") << options << ": its array was never looked at";
     const Outcome list = RunProgram({"ls", mount / "v3/a/c/0"}, Seconds(5));

@@ -1,4 +1,4 @@
-// What cannot be read is never absent: its name is there, and READ fails.
+// Files that cannot be read are never absent: their names exist, and READ fails.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "absent", "folder", a file's bytes, or the error of reading it.
+// "absent", "folder", the bytes of a file, or a word for the error of reading it.
 std::string Seen(const fs::path& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return errno == ENOENT ? "absent" : "no attributes";
@@ -64,7 +64,7 @@ TEST_F(UnreadableTest, ChunksOfAnArrayThatIsGoneAreFilesThatCannotBeRead) {
   EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "");
   EXPECT_NE(Shell("cat " + (mount / "v2/a/0.0").string()).code, 0);
   EXPECT_NE(ReadFile(mount / ".zarrfs/errors"), "");
-  // It comes back.
+  // The array comes back.
   Replace(store_ / "a/zarr.json", SampleArrayOfStore().ZarrJson());
   WaitForTtl();
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return Seen(mount / "v2/a/0.0") == "absent"; }));
@@ -173,7 +173,7 @@ TEST_F(UnreadableTest, AnArrayThatCouldNeverBeReadIsListedAndCannotBeRead) {
   EXPECT_NE(ReadFile(mount / ".zarrfs/errors").find("b/zarr.json"), std::string::npos);
 }
 
-// A user mounts a store of which not all may be read.
+// A user mounts a store that this user may read only in part.
 TEST_F(UnreadableTest, WhatTheMountMayNotReadIsThereAndCannotBeRead) {
   ASSERT_EQ(geteuid(), 0U) << "only root can become another user for this test";
   const FuseDeviceForUsers device;

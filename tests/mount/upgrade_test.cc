@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 
 const std::string kProgram = ProgramUnderTest("zarrfs");
 
-// One with chunks of bytes, and these.
+// Writes an array of bytes that are not compressed. Returns its chunks.
 std::map<std::string, std::string> WritePlainArray(const fs::path& store) {
   const SampleArray array{.shape = {64}, .shard = {64}, .chunk = {32}, .compressed = false};
   const Chunks chunks = {{0, Pattern(32, 1)}, {1, Pattern(32, 2)}};
@@ -49,7 +49,7 @@ class UpgradeTest : public testing::Test {
   static Outcome Upgrade(const fs::path& mountpoint, const std::string& program = kProgram) {
     return RunProgram({program, "--upgrade", mountpoint, "-v"});
   }
-  // "zarrfs: …", one line.
+  // Expects exit code 32, and one line that contains `why`.
   static void ExpectRefused(const Outcome& outcome, const std::string& why) {
     EXPECT_EQ(outcome.code, 32) << outcome.output;
     EXPECT_NE(outcome.errors.find(why), std::string::npos) << outcome.errors;
@@ -59,7 +59,8 @@ class UpgradeTest : public testing::Test {
   void ExpectServes() const {
     for (const auto& [name, bytes] : chunks_) EXPECT_EQ(ReadFile(mnt_ / "v2/a" / name), bytes);
   }
-  // The files of an array in each view; netCDF-C's is one of chunks that it can decode.
+  // Starts a Looker for the chunks of an array in each view. The view netcdf needs an array whose
+  // chunks can be decoded.
   std::vector<std::unique_ptr<Looker>> LookAtAllViews() {
     std::vector<std::unique_ptr<Looker>> lookers;
     for (const std::string view : {"v2", "v3", "gdal", "netcdf"}) {
@@ -138,7 +139,7 @@ TEST_F(UpgradeTest, ProgramThatIsNamedServesFromThenOn) {
   EXPECT_NE(list.output.find(" " + std::to_string(keeper) + " " + mnt_.string() + " "),
             std::string::npos)
       << list.output;
-  // And back again, with all there are.
+  // Goes back to the first program, with --all.
   EXPECT_EQ(RunProgram({kProgram, "--upgrade", "--all"}).code, 0);
   EXPECT_EQ(program_of(WorkerOf(mnt_)), kProgram);
   ExpectServes();
@@ -182,7 +183,7 @@ TEST_F(UpgradeTest, ProgramThatCannotTakeOverChangesNothing) {
     mount.Unmount();
   }
 
-  // The test's own program takes part, as one that crashes.
+  // The test's own program is the new program, and crashes.
   std::ofstream(mnt_.string() + ".crashes");
   const TestMount again(store_, "", mnt_);
   const pid_t second = WorkerOf(mnt_);
@@ -194,7 +195,7 @@ TEST_F(UpgradeTest, ProgramThatCannotTakeOverChangesNothing) {
   ExpectRefused(Upgrade(mnt_), "was not upgraded from zarrfs");
   fs::rename(folder_ / "elsewhere", store_);
   EXPECT_EQ(WorkerOf(mnt_), second);
-  // One refusal does not stand in the way of the next program.
+  // A refused upgrade does not prevent the next one.
   ExpectDone(Upgrade(mnt_));
   ExpectServes();
 }
@@ -250,7 +251,7 @@ TEST_F(UpgradeTest, SettingsInForceStayWhateverTheFileSaysByNow) {
     return ReadFile(folder_ / "log").find("is mounted at") != std::string::npos;
   })) << "it takes no signals before";
   ASSERT_TRUE(says("view: v2"));
-  // A reload changes what can change; the rest needs a new mount.
+  // A reload changes only options that can change. Others need a new mount.
   write("v3", "3M");
   program.Signal(SIGHUP);
   program.Signal(SIGUSR2);
@@ -268,7 +269,7 @@ TEST_F(UpgradeTest, SettingsInForceStayWhateverTheFileSaysByNow) {
     EXPECT_EQ(stat((mnt_ / "a/0.1").c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777U, 0400U);
   }
-  // It still reads the file again when it is told to.
+  // SIGHUP still reloads the file.
   program.Signal(SIGHUP);
   EXPECT_TRUE(says("cache: 0 of 4194304 bytes"));
   program.Signal(SIGTERM);
@@ -298,7 +299,8 @@ TEST_F(UpgradeTest, FolderThatWasMadeForTheMountIsRemovedInTheEnd) {
 TEST_F(UpgradeTest, OnlyRootAndTheMountingUserMayAsk) {
   ASSERT_EQ(geteuid(), 0U) << "only root can become another user for this test";
   const FuseDeviceForUsers device;
-  const fs::path program = folder_ / "zarrfs";  // which may lie where users cannot get
+  const fs::path program =
+      folder_ / "zarrfs";  // users may have no access to the folder of kProgram
   fs::copy_file(kProgram, program);
   ASSERT_EQ(chown(mnt_.c_str(), 65534, 65534), 0);
   const auto as_user = [&](const std::string& user, const std::vector<std::string>& words) {

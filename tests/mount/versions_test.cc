@@ -1,6 +1,5 @@
-// A keeper with workers and fetchers of another program: a copy of zarrfs whose version was
-// patched, or this test program, in which main.cc reads from files beside the mount point what to
-// do.
+// A keeper with workers and fetchers of another program: a copy of zarrfs with a patched version,
+// or this test program, whose behaviour depends on files next to the mount point (main.cc).
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -29,7 +28,7 @@ namespace fs = std::filesystem;
 
 const std::string kProgram = ProgramUnderTest("zarrfs");
 const std::string kVersion = ZARRFS_VERSION;
-// As long, so that it fits in its place.
+// Has the same length, so it can replace the version in the program's file.
 const std::string kOtherVersion = "9" + kVersion.substr(1);
 
 void WriteProgramOfOtherVersion(const fs::path& path) {
@@ -41,7 +40,8 @@ void WriteProgramOfOtherVersion(const fs::path& path) {
   fs::permissions(path, fs::perms::owner_all);
 }
 
-// "first-last" in the header Range of a request for a file of that size; all of it without one.
+// The range [first, end) of the header Range in a request for a file of `size` bytes; the whole
+// file without this header.
 std::pair<size_t, size_t> RangeIn(const std::string& request, size_t size) {
   const std::string_view name = "Range: bytes=";
   const size_t at = request.find(name);
@@ -59,7 +59,7 @@ std::pair<size_t, size_t> RangeIn(const std::string& request, size_t size) {
           std::from_chars(text + 1, end, last).ec == std::errc() ? std::min(last + 1, size) : size};
 }
 
-// A web server that lists nothing.
+// A handler for a web server without listings.
 HttpServer::Handler Serve(const fs::path& folder) {
   return [folder](const std::string& request, const HttpServer::Send& send) {
     const size_t begin = request.find('/') + 1;
@@ -100,14 +100,15 @@ class VersionsTest : public testing::Test {
   static fs::path ProgramOf(pid_t pid) {
     return fs::read_symlink("/proc/" + std::to_string(pid) + "/exe");
   }
-  // The processes of the mount that run a copy of the keeper's memory, whose words they have.
+  // The number of processes of the mount that have the keeper's command line: the keeper, and
+  // copies of its process.
   [[nodiscard]] size_t Copies() const {
     return static_cast<size_t>(std::ranges::count_if(DaemonsOf(mnt_), [](pid_t pid) {
       return ReadFile("/proc/" + std::to_string(pid) + "/cmdline").find("cache=0") !=
              std::string::npos;
     }));
   }
-  // The process of the mount that fetches; 0 if there is none.
+  // The fetcher of the mount; 0 if there is none.
   [[nodiscard]] pid_t Fetcher() const {
     for (const pid_t pid : DaemonsOf(mnt_)) {
       const std::string words = ReadFile("/proc/" + std::to_string(pid) + "/cmdline");
@@ -146,7 +147,7 @@ TEST_F(VersionsTest, OldKeeperHasANewWorker) {
         << Options();
     EXPECT_NE(ReadFile(mnt_ / ".zarrfs/status.json").find("\"keeper_version\": \"" + kVersion),
               std::string::npos);
-    // (The columns are as wide as other mounts have it.)
+    // Other mounts in the list affect the widths of its columns.
     const std::string list = RunProgram({kProgram, "--list"}).output;
     const size_t line = list.find(" " + mnt_.string() + " " + store_.string() + " ");
     ASSERT_NE(line, std::string::npos) << list;
@@ -155,11 +156,11 @@ TEST_F(VersionsTest, OldKeeperHasANewWorker) {
         << list;
   };
   expect_new_worker();
-  // What the keeper does with a worker it does with this one.
+  // The keeper controls this worker like any other one.
   program_->Signal(SIGUSR2);
   EXPECT_TRUE(Eventually(
       Seconds(5), [&] { return Options().find("\nlog_level: debug\n") != std::string::npos; }));
-  // After the package's file is gone, too.
+  // The keeper can start the program even after its file was renamed.
   fs::rename(other, folder_ / "new/was");
   const pid_t worker = WorkerOf(mnt_);
   kill(worker, SIGKILL);
@@ -176,7 +177,7 @@ TEST_F(VersionsTest, OldKeeperHasANewWorker) {
   EXPECT_EQ(program_->WaitFor(Seconds(5)), 0);
 }
 
-// It has passed its trial, and its worker ends before it serves.
+// The new program passes its trial, but its worker ends before it serves.
 TEST_F(VersionsTest, KeeperGoesBackWhereTheNewProgramCannotServe) {
   Mount(store_);
   std::ofstream(mnt_.string() + ".ends");
@@ -199,7 +200,7 @@ TEST_F(VersionsTest, WorkerAndFetcherAreReplacedTogether) {
   EXPECT_NE(Fetcher(), fetcher);
   const fs::path own = fs::read_symlink("/proc/self/exe");
   EXPECT_EQ(ProgramOf(Fetcher()), own);
-  // From here on its fetchers have another version of the channel.
+  // From here on, new fetchers have another version of the channel.
   std::ofstream(mnt_.string() + ".other");
   kill(Fetcher(), SIGKILL);
   ASSERT_TRUE(

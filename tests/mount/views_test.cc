@@ -1,4 +1,4 @@
-// Files that are not what the store holds: chunks made of the fill value, and decoded ones.
+// Files that differ from the stored objects: chunks of fill values, and decoded chunks.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -25,9 +25,8 @@ struct stat StatOf(const fs::path& path) {
   return info;
 }
 
-// An array of 3 x 5 bytes that are 7 where nothing is stored, in chunks of 1 x 2, with names
-// for its dimensions; stored are the chunks 0.0 ("ab") and 2.2 ("yz", of which z lies beyond the
-// array).
+// A store with an array of 3 x 5 bytes in chunks of 1 x 2, with the fill value 7 and names of
+// dimensions. Only the chunks 0.0 ("ab") and 2.2 ("yz", of which z is beyond the array) are stored.
 class ViewsTest : public testing::Test {
  protected:
   ViewsTest() {
@@ -116,8 +115,8 @@ TEST_F(ViewsTest, TheRootListsTheViewsThatAreNamedAndHasAll) {
   EXPECT_FALSE(fs::exists(mount / "v4"));
 }
 
-// The fill value is "", which has no bytes: with and without files of it the array looks much the
-// same.
+// The fill value is "", which has no bytes. So the array looks nearly the same with and without
+// files for chunks that are not stored.
 TEST_F(ViewsTest, AnArrayWhoseFillAttributeIsRemovedFollowsTheNewRule) {
   const auto json = [](const std::string& attributes) {
     return R"({"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "string",

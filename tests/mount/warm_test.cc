@@ -1,4 +1,4 @@
-// What was read once is read again without asking the daemon, whatever else changes.
+// Files that were read once are read again without lookups, regardless of changes elsewhere.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -33,11 +33,11 @@ class WarmTest : public testing::Test {
     Replace(store_ / "b/zarr.json", b_.ZarrJson());
     Replace(store_ / "b/c/0/0/0", ManyChunks(1));
     WriteRows(2);
-    SleepFor(Seconds(0.1));  // what was written this instant is looked up again
+    SleepFor(Seconds(0.1));  // racy versions are looked up again
     mount_ = std::make_unique<TestMount>(store_);
     for (const std::string view : {"v2", "v3"}) {
       ReadAllOf(view);
-      SleepFor(Seconds(1.2));  // what was read before the store was watched is read again
+      SleepFor(Seconds(1.2));  // files read before the store was watched are read again
       ReadAllOf(view);
       EXPECT_EQ(ReadFile(*mount_ / (view == "v2" ? "v2/b/0.0.0" : "v3/b/c/0/0/0")), "1");
     }
@@ -57,7 +57,8 @@ class WarmTest : public testing::Test {
     return EncodeShard(32768, chunks);
   }
 
-  // "t" has so many shards along axis 0, of two chunks each. Only the last is written.
+  // Makes "t" an array of `rows` shards along axis 0, of two chunks each. Writes only the last
+  // shard.
   void WriteRows(uint64_t rows) const {
     SampleArray array{.shape = {4 * rows, 2}, .shard = {4, 2}, .chunk = {2, 2}};
     Replace(store_ / "t/c" / std::to_string(rows - 1) / "0",
@@ -75,10 +76,10 @@ class WarmTest : public testing::Test {
     }
   }
 
-  // For names and bytes. (Attributes of folders, which changed with what is in them, are asked
-  // for.)
+  // The number of LOOKUP requests so far. GETATTR is not counted, because the attributes of changed
+  // folders are requested again.
   [[nodiscard]] uint64_t LookUps() const {
-    SleepFor(Seconds(0.15));  // so long a text lasts
+    SleepFor(Seconds(0.15));  // until the cached text has expired
     std::istringstream text(ReadFile(*mount_ / ".zarrfs/metrics"));
     uint64_t sum = 0;
     for (std::string line; std::getline(text, line);) {
@@ -88,16 +89,16 @@ class WarmTest : public testing::Test {
     return sum;
   }
 
-  // Look-ups in a pass over all of "a" in both views.
+  // The number of lookups in a pass over all of "a" in both views.
   [[nodiscard]] uint64_t LookUpsOfAPass() const {
-    SleepFor(Seconds(1.2));  // changes that go on are gathered for a second
+    SleepFor(Seconds(1.2));  // further changes are collected for a second
     const uint64_t before = LookUps();
     ReadAllOf("v2");
     ReadAllOf("v3");
     return LookUps() - before;
   }
 
-  // Elsewhere names expire.
+  // True if the kernel keeps names until they are invalidated. Otherwise, they expire.
   [[nodiscard]] bool KeepsNames() const {
     const auto status = nlohmann::json::parse(ReadFile(*mount_ / ".zarrfs/status.json"));
     return status.at("changes").at("keeps_names").get<bool>();
@@ -191,7 +192,7 @@ TEST_F(WarmTest, WorkingFoldersAreKept) {
   }
 }
 
-// A chunk in a folder of its own each, as keys of Zarr v3 are.
+// Each chunk has its own folder, as with the keys of Zarr v3.
 TEST_F(WarmTest, SeventeenThousandFoldersStayWarm) {
   if (!KeepsNames()) return;
   constexpr uint64_t kFolders = 17'000;

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kArrays = 12;  // of two folders and more each
+constexpr int kArrays = 12;  // each has at least two folders
 constexpr std::string_view kWatches = "8";
 
 bool WriteTo(const fs::path& path, std::string_view text) {
@@ -28,8 +28,8 @@ bool WriteTo(const fs::path& path, std::string_view text) {
   return file.good();
 }
 
-// Lets this process, and what it starts, watch kWatches folders: in a user namespace of their own
-// or, in a chroot, where there is none, by the limit of the whole machine.
+// Lets this process and its children watch only kWatches folders, by a new user namespace. In a
+// chroot, where user namespaces are not available, changes the limit of the whole machine.
 class FewWatches {
  public:
   FewWatches() {
@@ -88,7 +88,7 @@ void ReadUnderFewWatches() {
   EXPECT_EQ(log.find("max_user_watches", log.find("max_user_watches") + 1), std::string::npos)
       << "told once: " << log;
 
-  // Nothing but an object in a folder that is not watched.
+  // Changes only an object in a folder that is not watched.
   const std::string last = ArrayName(kArrays - 1);
   Replace(folder / ("sample.zarr/" + last) / "c/0/0", EncodeShard(4, {{0, "other"}}));
   EXPECT_TRUE(

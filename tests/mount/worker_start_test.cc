@@ -1,4 +1,4 @@
-// Each worker is a program of its own; where that cannot run, it is a copy of its keeper.
+// Each worker executes its own program. If that cannot run, the worker is a copy of its keeper.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 const std::string kProgram = ProgramUnderTest("zarrfs");
 
-// Where a process has its program and its stack: the first address of each.
+// The addresses where the program and the stack of a process begin.
 std::pair<std::string, std::string> LayoutOf(pid_t pid) {
   const std::string maps = ReadFile("/proc/" + std::to_string(pid) + "/maps");
   const size_t stack = maps.find("[stack]");
@@ -40,7 +40,7 @@ std::pair<std::string, std::string> LayoutOf(pid_t pid) {
 
 class WorkerStartTest : public testing::Test {
  protected:
-  // Another worker has answered.
+  // Kills the worker, and waits until another one answers.
   void ReplaceWorker() {
     const pid_t worker = WorkerOf(mnt_);
     kill(worker, SIGKILL);
@@ -54,7 +54,7 @@ class WorkerStartTest : public testing::Test {
     for (const auto& [name, bytes] : chunks_) EXPECT_EQ(ReadFile(mnt_ / "v2/a" / name), bytes);
   }
   [[nodiscard]] std::string Log() const { return ReadFile(folder_ / "log"); }
-  // Mounts by a program in a folder.
+  // Mounts the store with `program`, the first words of a command line.
   void Mount(const std::vector<std::string>& program) {
     std::vector<std::string> words = program;
     words.insert(words.end(), {store_, mnt_, "-f"});
@@ -116,7 +116,7 @@ TEST_F(WorkerStartTest, ProgramThatMayNotBeExecutedAnyMoreIsForked) {
   EXPECT_NE(LayoutOf(WorkerOf(mnt_)).second, LayoutOf(KeeperOf(mnt_)).second) << "as it can again";
 }
 
-// A distribution's upgrade takes a library away while the mount lives.
+// An upgrade of the distribution removes a library while the mount lives.
 TEST_F(WorkerStartTest, ProgramWhoseLibrariesAreGoneIsForked) {
   const std::string library =
       Shell("ldd " + kProgram + " | awk '$1 == \"libzstd.so.1\" {printf \"%s\", $3}'").output;
@@ -135,10 +135,10 @@ TEST_F(WorkerStartTest, ProgramWhoseLibrariesAreGoneIsForked) {
   EXPECT_EQ(LayoutOf(WorkerOf(mnt_)).second, LayoutOf(KeeperOf(mnt_)).second);
 }
 
-// A server that has a library does not answer.
+// A library is on a file server that does not answer.
 class HangingProgramTest : public WorkerStartTest {
  protected:
-  // Mounts, and has the loader of the next worker wait for ever. False for a static program.
+  // Mounts, and makes the loader of the next worker hang. False for a static program.
   bool MountAndHang() {
     const std::string library =
         Shell("ldd " + kProgram + " | awk '$1 == \"libzstd.so.1\" {printf \"%s\", $3}'").output;
@@ -149,7 +149,7 @@ class HangingProgramTest : public WorkerStartTest {
     Mount({kProgram});
     unsetenv("LD_LIBRARY_PATH");
     fs::remove(copy);
-    EXPECT_EQ(mkfifo(copy.c_str(), 0600), 0);  // whose opening waits
+    EXPECT_EQ(mkfifo(copy.c_str(), 0600), 0);  // opening it blocks
     kill(WorkerOf(mnt_), SIGKILL);
     return true;
   }
@@ -182,7 +182,7 @@ TEST_F(HangingProgramTest, EndsWithItsKeeper) {
   EXPECT_TRUE(Eventually(Seconds(8), [&] { return hanging().empty(); }));
 }
 
-// What the kernel calls the program of such a process is the loader.
+// To the kernel, the program of such a process is the loader.
 TEST_F(WorkerStartTest, FirstWorkerIsForkedWhereTheProgramWasStartedByTheLoader) {
   const std::string loader =
       Shell("ldd " + kProgram + " | awk '$1 ~ /ld-linux/ {printf \"%s\", $1}'").output;
@@ -193,7 +193,7 @@ TEST_F(WorkerStartTest, FirstWorkerIsForkedWhereTheProgramWasStartedByTheLoader)
       << Log();
 }
 
-// Words that only a keeper may say do nothing for others.
+// Arguments that only a keeper may give do nothing for others.
 TEST_F(WorkerStartTest, NobodyElseStartsAWorker) {
   const Outcome outcome = RunProgram({kProgram, "--serve", "0", store_, mnt_});
   EXPECT_EQ(outcome.code, 2) << outcome.errors;

@@ -1,4 +1,4 @@
-// Stores in zip files. (tests/interop/test_zip.py has the files that other programs write.)
+// Stores in zip files. tests/interop/test_zip.py tests files that other programs wrote.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,8 @@ class ZipTest : public testing::Test {
     Zip(zip_);
   }
 
-  /// A zip file of the store, half of it stored and half deflated, under the name `to` at once.
+  /// Writes a zip file of the store, and renames it to `to`. One shard is deflated; all other
+  /// members are stored.
   void Zip(const fs::path& to) {
     const fs::path made = folder_ / fmt::format("{}.zip", ++made_);
     const Outcome outcome =
@@ -40,7 +41,7 @@ class ZipTest : public testing::Test {
     fs::rename(made, to);
   }
 
-  /// Other bytes in a chunk of each half.
+  /// Changes a chunk in a stored member, and a chunk in the deflated member.
   void Change() {
     const SampleArray array = SampleArrayOfStore();
     for (const std::string shard : {"a/c/0/0", "a/c/0/1"}) {
@@ -98,7 +99,7 @@ TEST_F(ZipTest, AFileThatIsReplacedIsSeenAndWhoHasItOpenReadsOn) {
 TEST_F(ZipTest, ReadersOfAFileThatIsReplacedAllTheTimeSeeNoMixture) {
   const TestMount mount(zip_, "", mnt_);
   ExpectAllChunks(mnt_);
-  // Of chunks that stay the same in each version.
+  // The chunks that are the same in each version.
   std::map<std::string, std::string> same = chunks_;
   same.erase("0.0");
   same.erase("0.2");
@@ -165,11 +166,11 @@ TEST_F(ZipTest, IsFoundAgainBelowItsOwnMount) {
   ASSERT_EQ(RunProgram({kProgram, zip_, data, "-o", "nonempty"}).code, 0);
   const pid_t worker = WorkerOf(data);
   kill(worker, SIGKILL);
-  ExpectAllChunks(data);  // answered by the next one
+  ExpectAllChunks(data);  // the next worker answers
   EXPECT_NE(WorkerOf(data), worker);
 }
 
-// The file is a link, which is switched to a folder of which the sandbox does not know.
+// The file is a link that is switched to a folder outside the sandbox.
 TEST_F(ZipTest, ALinkThatLeadsElsewhereIsTheNextWorkers) {
   const fs::path link = folder_.Folder("links") / "current.zip";
   fs::create_symlink(zip_, link);
