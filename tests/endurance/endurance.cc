@@ -730,7 +730,7 @@ class Reader {
     const auto answer =
         Timed("stat", path, [&] { return fstatat(dirfd(directory), name.c_str(), &status, 0); });
     if (answer < 0) return Judge(static_cast<int>(-answer), "stat", path, at, begin, begin, true);
-    // The size of a file that cannot be read now is unknown; the mount then reports 1.
+    // The size of a file that cannot be read now may be unknown. The mount then reports 1.
     const bool right =
         (trial_.has_faults && status.st_size == 1) ||
         trial_.shard(at).Any(begin - longest, Now(), [&](const History::State& state) {

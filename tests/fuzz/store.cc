@@ -1,4 +1,4 @@
-// Input: the objects of a store, each a line "--- KEY" and then the object's bytes. Does what a
+// Input: the objects of a store, each with a line "--- KEY" before its bytes. Does what a
 // mount does for its readers: finds every node, lists every folder, and reads every document and
 // chunk file of every view.
 #include <algorithm>

@@ -31,7 +31,7 @@ constexpr uint64_t kManyFiles = 100'000;
 
 enum class InfoForm { kOverview, kDetails, kJson };
 
-// What `info` finds out about a node besides its metadata.
+// The findings of `info` about a node, besides its metadata.
 struct NodeFindings {
   std::vector<std::string> files;      // the file name in each view; "" if the view makes no file
   std::vector<ViewSummary> views;      // only for arrays

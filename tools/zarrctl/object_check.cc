@@ -82,7 +82,7 @@ class ObjectCheck::Attempt {
     return status_;
   }
 
-  // Adds a problem of the object, or of `chunk` if that is not "".
+  // Adds a problem of `chunk`, or of the object if `chunk` is "".
   void Add(const Error& error, const std::string& chunk = "") {
     const auto [entry, added] = findings_.emplace(Reason::Of(error, key_), AffectedChunks{chunk});
     if (!added) ++entry->second.others;

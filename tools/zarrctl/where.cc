@@ -24,12 +24,12 @@ Result<ByteRange> RangeOf(const TargetChunk& target, const ChunkLocation& locati
               target.name());
 }
 
-// Where programs without Zarr support find a stored object.
+// The place where programs without Zarr support find a stored object.
 struct ObjectPlace {
   std::string file;         // the absolute path of the object, or of the zip file that contains it
   std::string member = {};  // the object's name in the zip file; "" if the object is a file
   uint64_t begin = 0;       // the offset of the object's bytes in the file
-  /// Why ranges are relative to the decoded object; "" if they are relative to the file.
+  /// The reason why ranges are relative to the decoded object; "" if they are relative to the file.
   std::string decoded = {};
 };
 

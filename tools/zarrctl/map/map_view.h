@@ -38,7 +38,7 @@ struct MapScale {
   bool is_logarithmic = false;
 };
 
-/// How to draw a map on a terminal, in lines of at most `columns` characters.
+/// The style of a map on a terminal, which has lines of at most `columns` characters.
 struct TextStyle {
   uint64_t columns = 80;
   bool utf8 = false;
