@@ -32,7 +32,7 @@ struct Assembled {
   Digest digest;
   ObjectInfo info;  // no more permissive than any of the documents; has the latest times
 
-  std::map<std::string, Scan> scans;  // by path of the array
+  std::map<std::string, Scan> scans;  // keyed by the path of the array
 
   mutable Freshness freshness;
 };

@@ -17,7 +17,7 @@ void IcechunkLooks::Start(Look look, ChangeListener listener,
         wake->woken.notify_all();
       },
       report);
-  // Makes the first look immediate, because the repository may have changed since the caller read
+  // Makes the first check immediate, because the repository may have changed since the caller read
   // it.
   {
     const MutexLock lock(wake_->mutex);

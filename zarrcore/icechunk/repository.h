@@ -93,7 +93,7 @@ struct IcechunkCommit {
   std::string message;
 };
 struct IcechunkHistory {
-  std::vector<IcechunkCommit> commits;                    // from the newest commit
+  std::vector<IcechunkCommit> commits;                    // newest first
   std::vector<std::pair<std::string, IcechunkId>> names;  // the sorted branches and tags
 };
 

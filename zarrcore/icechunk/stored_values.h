@@ -22,7 +22,7 @@ namespace zarrfs {
   return id;
 }
 
-// A stored time in microseconds, converted to nanoseconds since 1970.
+// Converts a stored time in microseconds to nanoseconds since 1970.
 [[nodiscard]] inline int64_t IcechunkTimeNs(uint64_t stored_us) {
   constexpr int64_t kNsInUs = 1000;
   constexpr uint64_t kMaxUs = INT64_MAX / kNsInUs;

@@ -28,7 +28,7 @@ struct IcechunkVirtualChunk {
 [[nodiscard]] std::string WhatIs(const IcechunkVirtualChunk& chunk);
 
 /// Checks the file of `version`, whose ETag is `etag`, against the reference. kIo if the ETag
-/// differs, or the file was changed later or ends before the chunk does.
+/// differs, if the file was modified later, or if it ends before the chunk does.
 [[nodiscard]] Result<void> CheckVirtualChunk(const IcechunkVirtualChunk& chunk,
                                              const Version& version, std::string_view etag);
 

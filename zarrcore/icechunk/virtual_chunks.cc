@@ -79,8 +79,8 @@ class IcechunkVirtualChunks::Folder {
     return store_;
   }
 
-  // Reduces the permissions in `info` to those that the folders above leave, from the root of the
-  // machine to this folder. The store has already applied the folders below.
+  // Reduces the permissions in `info` to those that the folders above this one grant, from the root
+  // of the machine on. The store has already applied the folders below.
   [[nodiscard]] ObjectInfo Reduced(ObjectInfo info) {
     info.may_change_elsewhere = true;  // no watch covers the file
     if (!options_.others_read) return info;

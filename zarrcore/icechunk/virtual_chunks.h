@@ -73,7 +73,7 @@ class IcechunkVirtualChunks {
   [[nodiscard]] Result<Place> Find(const Chunk& chunk) const;
 
   const std::vector<VirtualPrefix> prefixes_;
-  // By the index of the prefix.
+  // Keyed by the index of the prefix.
   std::map<size_t, std::unique_ptr<Folder>> folders_;
   std::map<size_t, std::unique_ptr<const IcechunkVirtualObjects>> objects_;
 };

@@ -41,14 +41,14 @@ struct VirtualPrefix {
   std::string authority;             // the bucket, or the host with its port; "" for files
   std::vector<std::string> folders;  // decoded
   // Options of the requests below a networked prefix, a list in the syntax of -o that a line of
-  // virtual_file= has (net/virtual_file.h). "": the requests have no credentials.
+  // virtual_file= has (net/virtual_file.h). If "", the requests have no credentials.
   std::string options = {};
 
   [[nodiscard]] bool is_local() const { return scheme == VirtualScheme::kFile; }
   /// The prefix in the form that ParseVirtualPrefix() parses: "file:///data/nc/". Equal prefixes
   /// have equal strings, which need no escaping in a list of options.
   [[nodiscard]] std::string Text() const;
-  /// For files: the folder, such as "/data/nc".
+  /// The folder of a local prefix, such as "/data/nc".
   [[nodiscard]] std::string Path() const;
   /// True if both cover the same locations.
   [[nodiscard]] bool IsSamePlaceAs(const VirtualPrefix& other) const;

@@ -97,7 +97,7 @@ class CacheRoute {
 
   const uint64_t window_ms_;
   const std::chrono::milliseconds patience_;
-  std::deque<Cache> caches_;  // addresses are stable
+  std::deque<Cache> caches_;  // elements never move
   std::map<std::string, Replaced, std::less<>> replaced_;
   std::deque<std::string> notices_;
 };

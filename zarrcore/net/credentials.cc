@@ -340,7 +340,7 @@ std::optional<Result<AwsKey>> Credentials::Get() const {
 
 bool Credentials::Refresh(const AwsKey& key) {
   const MutexLock lock(state_->mutex);
-  // A search has found another key in the meantime.
+  // Another search has already found a different key.
   if (state_->found && *state_->found && (*state_->found)->key.secret != key.secret) return true;
   if (std::chrono::steady_clock::now() - state_->searched < kMinPause) return false;
   state_->asked = true;

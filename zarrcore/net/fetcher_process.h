@@ -47,8 +47,8 @@ class FetcherProcess {
   std::optional<int> Kill();
   /// Releases ownership of the process. The caller must then wait for the child.
   [[nodiscard]] pid_t Release();
-  /// Forgets the process without ending it. For another child of the parent, which does not own the
-  /// process.
+  /// Forgets the process without ending it. Another child of the parent calls this, because it does
+  /// not own the process.
   void Forget();
 
  private:

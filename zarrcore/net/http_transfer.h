@@ -42,7 +42,7 @@ struct HttpGet {
 struct HttpReply {
   CURLcode code = CURLE_OK;
   std::string failure;  // curl's error message if `code` is an error
-  std::string refused;  // the last address that HttpGet::is_guarded refused; "": none
+  std::string refused;  // the last address refused because of HttpGet::is_guarded; "" for none
   long status = 0;      // 0 without a response
   std::string etag;
   std::string location;
@@ -131,7 +131,7 @@ class HttpTransfer {
   std::optional<ContentRange> content_range_;
   bool has_contradiction_ = false;  // repeated headers contradict each other
   bool decided_ = false;
-  uint64_t skip_ = 0;  // the number of bytes of the body before the used bytes
+  uint64_t skip_ = 0;  // the number of body bytes to skip before the used bytes
   uint64_t said_ = 0;  // the number of received bytes of an error body
   uint64_t due_ = 0;   // the number of used bytes
   uint64_t heard_ = 0;

@@ -19,7 +19,7 @@ constexpr size_t kMaxEtag = 128;
 // Maximum memory of the parsed tree per byte of XML; "<a/>" takes the most.
 constexpr uint64_t kTreePerByte = 32;
 
-// Parses a time. Truncates it to seconds, as the Last-Modified header of the object is.
+// Parses a time. Truncates it to seconds, like the Last-Modified header of the object.
 std::optional<int64_t> ParseTime(const char* text) {
   std::tm time = {};
   const char* const rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &time);

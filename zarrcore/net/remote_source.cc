@@ -139,7 +139,8 @@ Result<RemoteSource> ParseS3(std::string_view source, RemoteSource remote) {
   return remote;
 }
 
-// Azure Blob Storage is used like a web server. Only its listings have their own protocol.
+// Azure Blob Storage is used like a web server. Only its listings have a protocol of their own,
+// which is not used.
 Result<RemoteSource> ParseAzure(std::string_view source, RemoteSource remote) {
   const std::string_view place = WithoutSlashes(source.substr(kAzure.size()));
   const size_t slash = std::min(place.find('/'), place.size());

@@ -106,8 +106,8 @@ struct RemoteSource {
 /// Parses the source of a fetch process: the store `source`, unless that is a local path, and each
 /// of `prefixes` that is not local. Prefixes have their own options; of `options`, only `timeout`
 /// applies to them. Requests below a prefix in a bucket are unsigned unless the prefix has a
-/// profile, requester_pays or anonymous=no. If its options do not name the region and endpoint of
-/// the bucket, the environment does. Fails like ParseRemoteSource() above.
+/// profile, requester_pays or anonymous=no. The environment determines the region and endpoint of a
+/// bucket whose options do not. Fails like ParseRemoteSource() above.
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options,
                                                      std::span<const VirtualPrefix> prefixes);

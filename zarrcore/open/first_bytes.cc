@@ -9,8 +9,8 @@
 namespace zarrfs {
 namespace {
 
-// Maximum age of kept bytes, and how often older bytes are evicted. Readers accept answers of at
-// most half a minute, unless ttl= is longer.
+// Maximum age of kept bytes, and how often older bytes are evicted. Readers accept answers up to
+// half a minute old, unless ttl= is longer.
 constexpr int64_t kLongestNs = 60'000'000'000;
 constexpr int64_t kSweepNs = 1'000'000'000;
 

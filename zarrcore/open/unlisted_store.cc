@@ -42,7 +42,7 @@ constexpr Age kMaxAgeOfSaid = std::chrono::seconds(5);
 constexpr size_t kMaxSaid = 4096;  // the maximum number of groups whose answers are kept
 // The maximum number of images in a collection whose metadata name none.
 constexpr size_t kMaxSeries = 4096;
-// Metadata of groups up to this many levels above a folder may name it.
+// Metadata of groups up to this many levels above a folder may name the folder.
 constexpr int kGroupsAbove = 2;
 // The path under which the root's consolidated metadata are kept. No node has this path.
 constexpr const char* kOfRoot = "//";
@@ -272,8 +272,8 @@ UnlistedStore::KnownKeys UnlistedStore::AskGroup(const std::string& path) const 
     if (!series) return Fail(series);
     std::ranges::move(*series, std::back_inserter(paths));
   }
-  // Lists each node with the group's document. A v2 node may be an array, which is found out when
-  // the node is read.
+  // Lists each node with the kind of document that the group has. A v2 node may be an array
+  // instead. That shows when the node is read.
   std::set<std::string> keys = {JoinKey(path, group->document)};
   for (const std::string& below : paths) {
     keys.insert(JoinKey(JoinKey(path, below), group->document));

@@ -23,7 +23,7 @@ class FetchClientTest : public ::testing::Test {
   using Answering = std::function<std::optional<FetchAnswer>(const FetchRequest&)>;
 
   ~FetchClientTest() override { Stop(); }
-  // Must end a test whose local variables the server uses.
+  // Stops the server. A test whose local variables the server uses must call this at its end.
   void Stop() {
     if (!server_.joinable()) return;
     shutdown(channel_.server.get(), SHUT_RDWR);
