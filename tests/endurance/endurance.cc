@@ -71,7 +71,7 @@ constexpr size_t kPage = 4096;
 // The daemon keeps replaced shards for a minute, for programs that have them open
 // (fs/tree/superseded_shards.h). So its size at the end is compared with its size after a third of
 // the time, but after at least this time.
-constexpr double kWarmUp = 70;  // seconds
+constexpr double kWarmUp = 70;  // in seconds
 constexpr int64_t kMoreDescriptors = 64;
 constexpr int64_t kMoreKiB = 32 << 10;
 

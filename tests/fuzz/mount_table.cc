@@ -1,4 +1,4 @@
-// Input: the text of a /proc/self/mountinfo.
+// Input: the text of /proc/self/mountinfo.
 #include "zarrcore/os/mount_table.h"
 
 #include "tests/fuzz/fuzzing.h"

@@ -122,7 +122,7 @@ class Walk {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view input = zarrfs::Text(data, size);
-  if (!input.starts_with(zarrfs::kStart.substr(1))) return -1;  // not worth keeping
+  if (!input.starts_with(zarrfs::kStart.substr(1))) return -1;  // keeps the input out of the corpus
   input.remove_prefix(zarrfs::kStart.size() - 1);
   zarrfs::Walk(zarrfs::MakeStore(input)).Visit("", 0);
   return 0;

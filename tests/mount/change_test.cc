@@ -228,7 +228,7 @@ TEST_P(EachMountTest, ArraysComeAndGo) {
   EXPECT_TRUE(Vanishes(mount / "v2/b/.zarray"));
 }
 
-// With default options: the kernel reports changes of the store.
+// Uses the default options, with which the kernel reports changes of the store.
 TEST_F(ChangeTest, FilesBesideOmeNodesChangeLikeAllOthers) {
   const fs::path ome = store_ / "OME";
   Replace(store_ / "zarr.json", R"({"zarr_format": 3, "node_type": "group", "attributes":

@@ -31,7 +31,7 @@ struct Row {
 
 const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = {
-      // Words that print.
+      // Command lines that only print.
       {{"ZARRFS", "--help"}, 0, "zarrfs STORE [MNT]"},
       {{"ZARRFS", "-h"}, 0, "Exit status: 0 mounted"},
       {{"ZARRFS", "--version"}, 0, "libfuse"},

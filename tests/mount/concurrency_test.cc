@@ -25,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kShards = 4;    // along each axis
-constexpr uint64_t kPerShard = 5;  // chunks along each axis
+constexpr uint64_t kShards = 4;    // shards along each axis
+constexpr uint64_t kPerShard = 5;  // chunks of a shard along each axis
 constexpr uint64_t kChunks = kShards * kPerShard;
 constexpr unsigned kSeed = 20240607;
 

@@ -1,4 +1,4 @@
-// Which names exist, and how they are listed.
+// The names that exist, and their listings.
 
 #include <dirent.h>
 #include <fcntl.h>

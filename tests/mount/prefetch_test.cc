@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kPerShard = 32;  // chunks along each axis; 2 shards
+constexpr uint64_t kPerShard = 32;  // chunks of a shard along each axis; there are 2 shards
 const std::string kReads = R"(zarrfs_requests_total{operation="read",result="ok"})";
 
 uint64_t Figure(const TestMount& mount, const std::string& name) {

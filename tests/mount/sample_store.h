@@ -33,7 +33,8 @@ struct SampleArray {
 /// {"zarr_format": 3, "node_type": "group", "attributes": {}}
 [[nodiscard]] std::string GroupJson();
 
-/// A shard: the chunks in order, then the index ("Binary shard format", index at the end, crc32c).
+/// Encodes a shard: the chunks in order, then the index ("Binary shard format", index at the end,
+/// crc32c).
 [[nodiscard]] std::string EncodeShard(uint64_t chunks_per_shard, const Chunks& chunks);
 
 /// `bytes`, followed by their crc32c.

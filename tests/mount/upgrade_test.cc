@@ -190,7 +190,7 @@ TEST_F(UpgradeTest, ProgramThatCannotTakeOverChangesNothing) {
   const auto asked = AskForUpgrade(KeeperOf(mnt_), "/proc/self/exe");
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().message, "the new program was ended by signal 6 when it was tried");
-  // The store is gone for the new program.
+  // The new program does not find the store.
   fs::rename(store_, folder_ / "elsewhere");
   ExpectRefused(Upgrade(mnt_), "was not upgraded from zarrfs");
   fs::rename(folder_ / "elsewhere", store_);
