@@ -19,7 +19,7 @@ namespace zarrfs {
 using Age = std::chrono::nanoseconds;
 inline constexpr Age kAnyAge = Age::max();
 
-/// For slow stores: how long an answer is reused regardless of max_age, unless that is 0. Grows
+/// For slow stores: how long an answer is reused regardless of max_age, unless max_age is 0. Grows
 /// with the age of the object.
 struct Patience {
   double share_of_age = 0;  // fraction of the time since the object's last change; 0: never reused
@@ -31,7 +31,7 @@ struct Patience {
 
 namespace internal {
 inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-// All times are of SteadyNowNs().
+// All times are from SteadyNowNs().
 struct AnswerAges {
   int64_t begun_ns = kNever;  // when the request began; kNever if no answer is accepted
   Age max_age{0};
@@ -58,7 +58,7 @@ class AcceptedAnswers {
   const internal::AnswerAges before_;
 };
 
-/// Whether the current thread accepts an answer that was requested at `asked_ns`. `changed_ns`:
+/// True if the current thread accepts an answer that was requested at `asked_ns`. `changed_ns`:
 /// when the object last changed (Version::ctime_ns); nullopt if it does not exist, or if a later
 /// version may be indistinguishable.
 [[nodiscard]] bool IsAccepted(int64_t asked_ns, std::optional<int64_t> changed_ns);
@@ -78,7 +78,7 @@ class OldestAnswer {
   OldestAnswer(const OldestAnswer&) = delete;
   OldestAnswer& operator=(const OldestAnswer&) = delete;
 
-  /// When the oldest of these answers was requested, or `otherwise` if that is earlier.
+  /// When the oldest answer of the current scope was requested, or `otherwise` if that is earlier.
   [[nodiscard]] static int64_t Or(int64_t otherwise) {
     return std::min(internal::answer_ages.oldest_ns, otherwise);
   }

@@ -1,4 +1,4 @@
-// The time now, in nanoseconds.
+// The current time in nanoseconds.
 #pragma once
 
 #include <chrono>
@@ -11,19 +11,19 @@ constexpr int64_t Nanoseconds(const timespec& time) {
   return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-/// The monotonic time, which never jumps: for ages and timeouts.
+/// The monotonic time, for ages and timeouts.
 inline int64_t SteadyNowNs() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-/// Like SteadyNowNs(), but cheaper and some milliseconds late.
+/// Like SteadyNowNs(), but cheaper and up to a few milliseconds behind.
 inline int64_t CoarseNowNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return Nanoseconds(now);
 }
 
-/// The time since 1970, to compare with the timestamps of files.
+/// The time since 1970, for comparison with the timestamps of files.
 inline int64_t RealNowNs() {
   return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }

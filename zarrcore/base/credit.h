@@ -1,7 +1,7 @@
-// Credit: limits requests that are made because others will probably follow.
+// Credit: limits speculative requests, such as prefetches.
 //
-// Each such request spends credit. What follows earns it back, so that credit runs out only where
-// nothing follows. Thread-safe.
+// A speculative request spends credit, and each use of its result earns the credit back. So credit
+// runs out only if results stay unused. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace zarrfs {
 
 class Credit {
  public:
-  /// Begins with the most that there can be.
+  /// Starts with `most`, the maximum credit.
   explicit Credit(int64_t most) : most_(most), now_(most) {}
 
-  /// Spends `amount`, unless that is more than there is.
+  /// Spends `amount` and returns true; returns false if less credit is left.
   [[nodiscard]] bool Spend(uint64_t amount) {
     const auto wanted = static_cast<int64_t>(amount);
     int64_t now = now_;
@@ -24,7 +24,7 @@ class Credit {
     } while (!now_.compare_exchange_weak(now, now - wanted));
     return true;
   }
-  /// Spends `amount` even if that is more than there is.
+  /// Spends `amount` even if less credit is left.
   void Owe(uint64_t amount) { now_ -= static_cast<int64_t>(amount); }
   void Earn(uint64_t amount) {
     int64_t now = now_;

@@ -6,7 +6,7 @@
 //   value. KeepLatestLarge() makes the cache itself hold the latest large value until it is idle.
 // - Split by hash: each split has its own lock, but the capacity is shared, and any split may use
 //   all of it. No lock is held while a loader runs.
-// - Ref-counted values: an evicted value lives as long as somebody holds its shared_ptr.
+// - Ref-counted values: an evicted value lives as long as any caller holds its shared_ptr.
 // - Single-flight: of many concurrent calls of GetOrLoad() for one absent key, one runs the loader
 //   and the others wait for its result. On a thread that may not wait (waiting.h), they fail with
 //   kWouldBlock. A failed load is not cached; all waiters get its error. A load that failed only
@@ -36,7 +36,7 @@ namespace zarrfs {
 
 struct CacheStatistics {
   uint64_t hits = 0;       // requests answered from the cache, including those of Get()
-  uint64_t misses = 0;     // calls of GetOrLoad() that loaded the value or waited for another load
+  uint64_t misses = 0;     // calls of GetOrLoad() that found no cached value
   uint64_t evictions = 0;  // entries evicted to make room
   uint64_t bytes = 0;
   uint64_t limit = 0;  // bytes

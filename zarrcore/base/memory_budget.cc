@@ -11,8 +11,7 @@ namespace {
 
 // The interval at which a waiting request checks whether it was abandoned.
 constexpr std::chrono::milliseconds kLook{50};
-// How long an exclusive request (Alone) waits until values still in use and small requests release
-// their memory.
+// How long an exclusive request (Alone) waits for memory of values in use and of small requests.
 constexpr int kPatienceMs = 1000;
 
 struct OfThread {
@@ -85,7 +84,7 @@ void MemoryBudget::Trim() {
 
 bool MemoryBudget::Enter() {
   Work* const work = of_thread.work;
-  // A request that already holds memory need not wait to enter.
+  // A request that has entered may take more memory: exclusive requests wait for it to end.
   if (work != nullptr && work->is_counted_) return true;
   const MutexLock lock(mutex_);
   if (!queue_.empty()) return false;

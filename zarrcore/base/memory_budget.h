@@ -97,7 +97,7 @@ class MemoryBudget {
    private:
     friend MemoryBudget;
     MemoryBudget& budget_;
-    bool is_counted_ = false;  // whether this request counts in working_
+    bool is_counted_ = false;  // true if this request is counted in working_
   };
 
   /// Waits, in order of arrival, until no other request holds memory. During the lifetime of this
@@ -141,8 +141,8 @@ class MemoryBudget {
   // Makes the allocator return freed memory to the system, if at least kTrimmedAtOnce bytes were
   // freed.
   void Trim();
-  // Counts the current request among those that hold memory; false if an exclusive request is
-  // waiting.
+  // Counts the current request among those that hold memory, if it is not counted yet. False if an
+  // exclusive request waits or runs.
   bool Enter();
   // Makes holders evict until `bytes` more fit into the budget.
   void MakeRoom(uint64_t bytes);
@@ -157,7 +157,7 @@ class MemoryBudget {
   std::deque<const Alone*> queue_ GUARDED_BY(mutex_);
   size_t working_ GUARDED_BY(mutex_) = 0;  // the number of requests that hold memory
 
-  Mutex holders_mutex_;  // never locked while mutex_ is held, or the reverse
+  Mutex holders_mutex_;  // never held together with mutex_
   std::list<std::function<void(uint64_t)>> holders_ GUARDED_BY(holders_mutex_);
 };
 

@@ -41,8 +41,8 @@ class RecentRecords {
     return static_cast<uint32_t>(next_++);
   }
 
-  /// The newest record with this hash that `is_it` accepts, and its number; null if no record
-  /// matches.
+  /// A record and its number. FindNewest() returns the newest record with this hash that `is_it`
+  /// accepts; null if no record matches.
   struct Found {
     const Record* record = nullptr;
     uint32_t number = 0;

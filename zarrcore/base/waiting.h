@@ -38,7 +38,7 @@ class NoWaiting {
   return internal::is_given_up != nullptr && (*internal::is_given_up)();
 }
 
-/// A scope in which `is_given_up` tells whether the current thread's work was abandoned.
+/// A scope in which IsGivenUp() returns the result of `is_given_up` on the current thread.
 class GivenUpIf {
  public:
   explicit GivenUpIf(std::function<bool()> is_given_up)

@@ -19,7 +19,7 @@ Cache::ValuePtr Value(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
 
-// One split, so that what is evicted does not depend on the hash.
+// With one split, the order of evictions does not depend on the hash.
 struct LruCacheTest : testing::Test {
   Cache cache{10, 1};
 };
@@ -182,7 +182,7 @@ TEST_F(LruCacheTest, LoaderMayUseTheCacheForOtherKeys) {
   EXPECT_EQ(**cache.GetOrLoad(1, outer), "outer of inner");
 }
 
-// A load that 16 threads ask for at once, and that ends when the test says so.
+// A load that 16 threads request concurrently. It ends when the test calls End().
 struct SlowLoad {
   static constexpr uint64_t kThreads = 16;
 
@@ -196,7 +196,7 @@ struct SlowLoad {
         });
       }));
     }
-    // All of them have looked: one loads, the others wait.
+    // Now every thread has missed: one loads, the others wait.
     while (cache_.statistics().misses < kThreads) std::this_thread::yield();
   }
 

@@ -145,7 +145,7 @@ TEST(MemoryBudget, WaitersAreServedInOrderAndMayStopWaiting) {
         bool has_looked = false;
         const MemoryBudget::Alone turn(budget, [&] {
           if (!std::exchange(has_looked, true)) ++queued;
-          return name == 'b' && queued == 3;  // given up once all wait
+          return name == 'b' && queued == 3;  // abandoned once all three wait
         });
         const std::lock_guard lock(mutex);
         order += turn.granted() ? name : static_cast<char>(name - 'a' + 'A');
@@ -161,8 +161,8 @@ TEST(MemoryBudget, WaitersAreServedInOrderAndMayStopWaiting) {
   EXPECT_EQ(order, "Bac");
 }
 
-// Every request takes twice, as who reads an index and then decodes a chunk, and holds the first
-// share meanwhile.
+// Every request takes two shares, like a read that loads an index and then decodes a chunk, and
+// holds the first share while it takes the second.
 TEST(MemoryBudget, RequestsThatTogetherExceedTheLimitAllEnd) {
   MemoryBudget budget(kLimit);
   std::atomic<uint64_t> held = 0;

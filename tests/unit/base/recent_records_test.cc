@@ -10,7 +10,7 @@ namespace {
 struct Record {
   uint64_t value = 0;
   uint32_t previous = 0;
-  [[nodiscard]] size_t Hash() const { return value % 7; }  // many in each bucket
+  [[nodiscard]] size_t Hash() const { return value % 7; }  // puts many records in each bucket
 };
 
 using Records = RecentRecords<Record>;
@@ -46,7 +46,7 @@ TEST(RecentRecords, TheNewestOfEqualOnesIsFound) {
   Records records(10);
   (void)records.Add({1});
   (void)records.Add({1});
-  (void)records.Add({8});  // of the same bucket
+  (void)records.Add({8});  // in the same bucket
   EXPECT_EQ(Find(records, 1), 2U);
 }
 
