@@ -26,7 +26,8 @@ constexpr uint64_t kMaxMebibytes = uint64_t{1} << 32;
 // Memory outside the budget: the program itself, its libraries, lists of names, and reserved but
 // unused buffers.
 constexpr uint64_t kMargin = uint64_t{512} << 20;
-// Threads that the options do not count: those of libraries, of notifiers and of prefetching.
+// The number of threads that the options do not count, such as those of libraries, notifiers and
+// prefetching.
 constexpr uint64_t kOtherThreads = 64;
 
 // Sanitizers allocate more memory than any sensible limit.

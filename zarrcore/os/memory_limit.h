@@ -15,13 +15,13 @@ namespace zarrfs {
 /// The minimum value of the option `memory`.
 inline constexpr uint64_t kMinMemory = uint64_t{64} << 20;
 
-/// The lowest memory limit of the process's control group (version 1 or 2) and its ancestors;
-/// nullopt if none is set. `root`: the folder where control groups are mounted; `membership`: the
-/// contents of /proc/self/cgroup.
+/// The lowest memory limit, in bytes, of the process's control group (version 1 or 2) and its
+/// ancestors; nullopt if none is set. `root`: the folder where control groups are mounted;
+/// `membership`: the contents of /proc/self/cgroup.
 [[nodiscard]] std::optional<uint64_t> ControlGroupLimit(const std::filesystem::path& root,
                                                         std::string_view membership);
 
-/// The memory in bytes that a Slurm job has on this machine: SLURM_MEM_PER_NODE, or
+/// The memory in bytes that the Slurm job may use on this machine: SLURM_MEM_PER_NODE, or
 /// SLURM_MEM_PER_CPU times SLURM_CPUS_ON_NODE, both in MiB. nullopt outside of a job, and for the
 /// value 0, which means all memory.
 [[nodiscard]] std::optional<uint64_t> SlurmLimit(
@@ -31,7 +31,8 @@ inline constexpr uint64_t kMinMemory = uint64_t{64} << 20;
 /// of its control group or Slurm job.
 [[nodiscard]] uint64_t AvailableMemory();
 
-/// The default of the option `memory`: a quarter of AvailableMemory(), from 128 MiB to 4 GiB.
+/// The default of the option `memory` in bytes: a quarter of AvailableMemory(), but at least
+/// 128 MiB and at most 4 GiB.
 [[nodiscard]] uint64_t DefaultMemory();
 
 /// A warning for the log if `memory` is more than half of `available`, otherwise "".

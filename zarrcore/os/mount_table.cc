@@ -12,7 +12,8 @@
 namespace zarrfs {
 namespace {
 
-// In mountinfo, blanks, newlines and backslashes are written as "\" and three octal digits.
+// Decodes a field of mountinfo, in which spaces, tabs, newlines and backslashes are written as "\"
+// and three octal digits.
 std::string Unescape(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -68,7 +69,7 @@ std::vector<std::string> OverlayLayers(std::string_view file_system_options) {
         !(name.starts_with("lowerdir") || name.starts_with("datadir") || name == "upperdir")) {
       continue;
     }
-    // In the names of overlay layers, colons and backslashes are escaped with a backslash.
+    // Overlay options escape colons and backslashes in the names of layers with a backslash.
     std::string layer;
     for (size_t at = equals + 1; at <= option.size(); ++at) {
       const bool is_end = at == option.size() || option[at] == ':';
@@ -118,7 +119,7 @@ std::vector<Mounted> MountTable() {
 
 std::vector<Mounted> MountsAlong(std::string_view path, const std::vector<Mounted>& table) {
   std::vector<Mounted> way;
-  // The parent of the root mount is itself, or is missing from the table.
+  // The root mount is its own parent, or its parent is missing from the table.
   const auto is_root = [&](const Mounted& mounted) {
     return mounted.parent == mounted.id ||
            std::ranges::find(table, mounted.parent, &Mounted::id) == table.end();

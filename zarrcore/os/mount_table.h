@@ -1,5 +1,5 @@
-// The mounts that this process can see. They are read only from the kernel's table, so a hung or
-// dead mount cannot block the caller.
+// The mounts that this process can see. Only the kernel's table is read, so a hung or dead mount
+// cannot block the caller.
 //
 // The order of the table does not show which of several mounts on one folder is on top: the kernel
 // sorts the table by mount id, and a mount may be moved over or beneath a younger one. The parent
@@ -44,7 +44,7 @@ struct Mounted {
 /// All mounts that this process can see.
 [[nodiscard]] std::vector<Mounted> MountTable();
 
-/// Whether `path` is `folder` or is below it.
+/// True if `path` is `folder` or is below it.
 [[nodiscard]] bool LiesIn(std::string_view path, std::string_view folder);
 
 // The paths passed to the functions below must be absolute and without symbolic links. Mounts

@@ -1,4 +1,4 @@
-// Opens a descriptor for a process. It refers to that process even if its pid is reused.
+// Opens a descriptor of a process. The descriptor refers to that process even if its pid is reused.
 #pragma once
 
 #include <sys/syscall.h>

@@ -1,9 +1,9 @@
 // The only code that removes files from a disk.
 //
-// A name alone does not prove that zarrfs made a file. So files are removed through a descriptor of
-// their folder, only if their name is one that only zarrfs uses, and only if they are regular
-// files. Targets of symbolic links, folders that are not empty, devices and sockets are never
-// removed.
+// A name alone does not prove that zarrfs created a file. So files are removed through a descriptor
+// of their folder, only if their name is one that only zarrfs uses, and only if they are regular
+// files. Symbolic links and their targets, folders that are not empty, devices and sockets are
+// never removed.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace zarrfs {
 
-/// Whether zarrfs itself makes files with this name.
+/// Returns true if zarrfs itself creates files with this name.
 using IsOwnName = std::function<bool(std::string_view name)>;
 
 /// Removes a regular file. False if it is another kind of file, or cannot be removed.

@@ -60,7 +60,7 @@ constexpr uint64_t kTcp = 3;              // bind and connect
 constexpr uint64_t kAbstractSocket = 1;
 constexpr uint64_t kSignal = 2;  // sending signals to processes outside the sandbox
 
-// The file access rights of a Landlock ABI; each newer ABI adds some.
+// The file access rights of a Landlock ABI. Newer ABIs only add rights.
 uint64_t FileRights(int abi) {
   constexpr std::array<int, kNewestLandlock> kCounts = {13, 14, 15, 15, 16, 16};
   return (uint64_t{1} << kCounts[static_cast<size_t>(abi) - 1]) - 1;
@@ -76,8 +76,8 @@ void Allow(int ruleset, const std::string& path, uint64_t rights) {
 }
 
 #ifdef ZARRFS_SANITIZED
-// Makes sanitizers open the file of log_path= now. They would otherwise open it at the first
-// report, which a sandbox forbids.
+// Makes sanitizers open the file of log_path= now. By default they open it at the first report,
+// which the sandbox forbids.
 void OpenReports() {
   for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS"}) {
     const char* const options = std::getenv(name);
@@ -100,7 +100,7 @@ void OpenReports() {
 std::string SandboxState::Text() const {
   std::string text = landlock == 0 ? fmt::format("no landlock ({})", no_landlock)
                                    : fmt::format("landlock {}", landlock);
-  // Names the rights that only later ABIs can restrict.
+  // Names the rights that only newer ABIs can restrict.
   if (landlock > 0 && landlock < kNewestLandlock) {
     text += fmt::format(" (without {}{}{}signals)", landlock < 3 ? "truncate, " : "",
                         landlock < 4 ? "TCP, " : "", landlock < 5 ? "ioctl, " : "");

@@ -2,8 +2,9 @@
 // and seccomp (os/system_calls.h) for other system calls.
 //
 // An attacker who runs code through a bug in a codec or parser can read the files that the rules
-// list and use the open descriptors. He cannot write, create, remove or execute files (except in
-// folders that the rules list for that), start or signal a process, or reach a network.
+// list and use the open descriptors. The attacker cannot execute files, start or signal a process,
+// write, create or remove files except those that the rules list for it, or reach a network unless
+// the rules allow it.
 #pragma once
 
 #include <optional>
@@ -20,9 +21,9 @@ struct SandboxRules {
   std::vector<std::string> writable = {};
   /// Folders below which files and folders may be created, read, written, renamed and removed.
   std::vector<std::string> changeable = {};
-  /// Whether TCP may be used.
+  /// True if TCP may be used.
   bool network = false;
-  /// Whether io_uring may be used.
+  /// True if io_uring may be used.
   bool io_uring = false;
   /// The sockets on which messages can be sent and received, as descriptors; nullopt: all open
   /// sockets. No socket can be created, bound or connected.
@@ -35,8 +36,8 @@ struct SandboxState {
   std::string no_landlock;  // why Landlock is not in force; "" if it is
   std::string no_seccomp;   // why seccomp is not in force; "" if it is
 
-  /// A description such as "landlock 6, seccomp" or "landlock 2 (without TCP, ioctl, signals), no
-  /// seccomp (not built in)".
+  /// A description such as "landlock 6, seccomp" or "landlock 3 (without TCP, ioctl, signals), no
+  /// seccomp (built without libseccomp)".
   [[nodiscard]] std::string Text() const;
   [[nodiscard]] bool is_whole() const { return landlock > 0 && no_seccomp.empty(); }
 };
@@ -44,7 +45,7 @@ struct SandboxState {
 /// The newest Landlock ABI that zarrfs uses (Linux 6.12).
 inline constexpr int kNewestLandlock = 6;
 
-/// The Landlock part of EnterSandbox(), as a function so that tests can check it separately.
+/// The Landlock part of EnterSandbox(), exposed for tests.
 [[nodiscard]] SandboxState RestrictFiles(const SandboxRules& rules,
                                          int newest_landlock = kNewestLandlock);
 
@@ -56,7 +57,8 @@ inline constexpr int kNewestLandlock = 6;
 
 /// Like EnterSandbox(), for a process that uses the network (rules.network), with the system calls
 /// of RestrictFetcherCalls(). `starts_programs`: the process runs programs of third parties, which
-/// inherit the sandbox, so system calls are only restricted as in RestrictCallsOfPrograms().
+/// inherit the sandbox. Then Landlock is not used, `rules` are ignored, and only
+/// RestrictCallsOfPrograms() restricts system calls.
 [[nodiscard]] SandboxState EnterFetcherSandbox(const SandboxRules& rules, bool starts_programs,
                                                int newest_landlock = kNewestLandlock);
 

@@ -2,8 +2,8 @@
 
 #include "zarrcore/base/result.h"
 
-// Other architectures pass the arguments of some calls in another order. Sanitizers start programs,
-// which the filter forbids.
+// The filter is only built for architectures that pass the arguments of all calls in the order that
+// its rules assume. It is not built with sanitizers, which start programs.
 #if defined(ZARRFS_SECCOMP) && !defined(ZARRFS_SANITIZED) && \
     (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
 
@@ -45,8 +45,8 @@ constexpr int kAllowed[] = {
     SCMP_SYS(lseek),
     SCMP_SYS(poll),
     SCMP_SYS(ppoll),
-    // Calls on files. None of them creates, renames or removes a file; Landlock forbids opening
-    // files for writing.
+    // Calls on files. None of them renames or removes a file; Landlock forbids creating files and
+    // opening them for writing.
     SCMP_SYS(readv),
     SCMP_SYS(preadv),
     SCMP_SYS(preadv2),
@@ -126,14 +126,14 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getrusage),
     SCMP_SYS(getrandom),
 };
-// Calls that are allowed only on the sockets that the rules list, because messages can carry
+// Calls that are allowed only on the sockets in SandboxRules::sockets, because messages can carry
 // descriptors out of the sandbox.
 constexpr int kOnSockets[] = {SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recvmsg),
                               SCMP_SYS(recvfrom), SCMP_SYS(setsockopt)};
-// Forbidden calls, which create, name or connect sockets.
+// Calls that create, bind or connect sockets. They fail with EPERM.
 constexpr int kNewSockets[] = {SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect),
                                SCMP_SYS(bind)};
-// Calls of io_uring. libfuse has a ring for each processor, in memory close to it.
+// Calls of io_uring. libfuse has a ring for each CPU, in memory of that CPU's NUMA node.
 constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(io_uring_enter),
                             SCMP_SYS(io_uring_register),
@@ -143,7 +143,7 @@ constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(mbind)};
 
 // Additional calls of libcurl, the C library's resolver and OpenSSL. None of them accepts
-// connections. AddNetworkSockets() adds socket(2).
+// connections. AddNetworkSockets() adds socket(2) and socketpair(2).
 constexpr int kNetwork[] = {
     SCMP_SYS(connect),     SCMP_SYS(bind),       SCMP_SYS(sendto),     SCMP_SYS(sendmsg),
     SCMP_SYS(sendmmsg),    SCMP_SYS(recvfrom),   SCMP_SYS(recvmsg),    SCMP_SYS(recvmmsg),
@@ -196,21 +196,22 @@ constexpr int kForPrograms[] = {SCMP_SYS(ptrace),
                                 SCMP_SYS(quotactl),
                                 SCMP_SYS(syslog)};
 
-// Calls that change names; Landlock decides which names.
+// Calls that create folders, and rename, remove and sync files. Landlock decides in which folders.
 constexpr int kChangingFiles[] = {SCMP_SYS(mkdir),     SCMP_SYS(mkdirat),   SCMP_SYS(rename),
                                   SCMP_SYS(renameat),  SCMP_SYS(renameat2), SCMP_SYS(unlink),
                                   SCMP_SYS(unlinkat),  SCMP_SYS(rmdir),     SCMP_SYS(fsync),
                                   SCMP_SYS(fdatasync), SCMP_SYS(syncfs)};
 
-// System calls from Linux 6.7 (futex_wake) on. Their numbers are the same on all architectures.
-// They fail as on a kernel that lacks them, because a newer C library may try them and fall back.
+// The numbers of system calls since Linux 6.7 (futex_wake), the same on all architectures. These
+// calls fail with ENOSYS as on an older kernel, because a newer C library may try them and fall
+// back.
 constexpr int kFirstUnknown = 454;
 constexpr int kLastUnknown = 511;
 
 // The ioctl request FUSE_DEV_IOC_CLONE, and terminal queries (newer C libraries use TCGETS2).
 constexpr unsigned kIoctls[] = {0x8004e500, TCGETS, 0x802c542a, TIOCGWINSZ};
 
-// The allowed commands of fcntl(2). The others send signals to any process of this user (F_SETOWN,
+// The allowed commands of fcntl(2). Others can send signals to any process of this user (F_SETOWN,
 // F_SETSIG), report changes or take leases.
 constexpr int kFcntl[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,    F_SETFD,
                           F_GETFL, F_GET_SEALS,     F_ADD_SEALS};
@@ -232,7 +233,7 @@ class Filter {
   void Add(uint32_t action, int call, Conditions... conditions) {
     if (context_ == nullptr || error_ != 0 || action == other_) return;
     error_ = seccomp_rule_add(context_.get(), action, call, sizeof...(conditions), conditions...);
-    if (error_ == -EEXIST) error_ = 0;  // the call is in two lists
+    if (error_ == -EEXIST) error_ = 0;  // another list has the same rule
   }
   template <typename... Conditions>
   void Allow(int call, Conditions... conditions) {
@@ -242,8 +243,8 @@ class Filter {
   // Loads the filter into the kernel. Returns 0, or an errno.
   int Load() {
     if (context_ == nullptr) return ENOMEM;
-    // Makes the filter use binary search instead of a chain of comparisons. Omits the speculation
-    // barrier that kernels before 5.16 would add for the whole process.
+    // Use binary search instead of a chain of comparisons, and disable the mitigation of
+    // speculative store bypass, which kernels before 5.16 would enable for the whole process.
     seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
     seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_SSB, 1);
     seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -270,8 +271,8 @@ void AddDescriptorCalls(Filter& filter, bool changes_files) {
   }
 }
 
-// Allows reading all resource limits of the process, but setting only RLIMIT_DATA. The rules must
-// not overlap, because libseccomp would have to choose one.
+// Allows reading all resource limits of the process, but setting only RLIMIT_DATA. The rules do not
+// overlap, so it does not matter which one libseccomp would prefer.
 void AddLimits(Filter& filter) {
   constexpr auto kCall = SCMP_SYS(prlimit64);
   filter.Allow(kCall, SCMP_A0_64(SCMP_CMP_EQ, 0), SCMP_A1_64(SCMP_CMP_EQ, RLIMIT_DATA));
@@ -311,8 +312,8 @@ void AddConditions(Filter& filter) {
 }
 
 // Allows TCP and UDP sockets, and netlink sockets for querying the machine's addresses. Unix
-// sockets stay forbidden, because many local services trust a client only for its user id, and
-// Landlock does not cover their sockets.
+// sockets stay forbidden, because many local services trust any client with the right user id, and
+// Landlock does not restrict connecting to them.
 void AddNetworkSockets(Filter& filter) {
   constexpr uint64_t kTypes = 0xf;  // masks the flags in the type of a socket
   for (const int family : {AF_INET, AF_INET6}) {
@@ -331,7 +332,7 @@ void AddNetworkSockets(Filter& filter) {
   }
 }
 
-// Makes system calls of future kernels fail.
+// Makes newer system calls fail with ENOSYS.
 void AddUnknown(Filter& filter) {
   for (int call = kFirstUnknown; call <= kLastUnknown; ++call) {
     filter.Add(SCMP_ACT_ERRNO(ENOSYS), call);

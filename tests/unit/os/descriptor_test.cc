@@ -42,7 +42,7 @@ TEST(DescriptorTest, ReleaseLeavesItOpen) {
 }
 
 TEST(DescriptorTest, ClosingLeavesErrnoForTheCaller) {
-  Descriptor closed(9999);  // whose close(2) fails with EBADF
+  Descriptor closed(9999);  // not open, so close(2) fails with EBADF
   errno = ENOENT;
   closed.reset();
   EXPECT_EQ(errno, ENOENT);

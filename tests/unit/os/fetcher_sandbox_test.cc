@@ -1,4 +1,5 @@
-// What a process that fetches cannot do any more, whoever it obeys: the attacks on root's fetcher.
+// Attacks that a fetcher in its sandbox cannot carry out, even if an attacker controls it and it
+// runs as root.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using Attempt = std::function<long()>;
-constexpr int kSignal = 1000;  // and the number of the signal that ended it
+constexpr int kSignal = 1000;  // InChild() returns kSignal + N if signal N killed the child
 
 int InChild(const Attempt& attempt) {
   const pid_t child = fork();
@@ -117,9 +118,9 @@ TEST_F(FetcherSandboxTest, FilesAtEachLandlock) {
   }
 }
 
-#ifndef ZARRFS_SANITIZED  // sanitizers have no filter: they start programs
+#ifndef ZARRFS_SANITIZED  // sanitizers start programs, so their builds have no filter
 
-// A service that trusts root, or a user, by the user alone.
+// Many local services trust any client that runs as root or as a certain user.
 TEST_F(FetcherSandboxTest, LocalServicesAreOutOfReachAtEachLandlock) {
   if (!HasFilter()) GTEST_SKIP() << "no filter of system calls here";
   sockaddr_un address = {};
@@ -144,7 +145,7 @@ TEST_F(FetcherSandboxTest, LocalServicesAreOutOfReachAtEachLandlock) {
   close(service);
 }
 
-// It is told so rather than killed: libraries try what they can do without.
+// A forbidden call fails but does not kill, because libraries try calls that they do not require.
 TEST_F(FetcherSandboxTest, ForbiddenSystemCallFailsAtEachLandlock) {
   if (!HasFilter()) GTEST_SKIP() << "no filter of system calls here";
   const pid_t parent = getpid();
@@ -190,7 +191,7 @@ TEST_F(FetcherSandboxTest, ForbiddenSystemCallFailsAtEachLandlock) {
   for (const int fd : {ends[0], ends[1], program}) close(fd);
 }
 
-// Programs of others inherit it.
+// Programs of third parties inherit the filter.
 TEST_F(FetcherSandboxTest, ProgramsThatFindKeysRunButDoNotAttack) {
   if (!HasFilter()) GTEST_SKIP() << "no filter of system calls here";
   const auto in_sandbox = [](const Attempt& attempt) {

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder like /sys/fs/cgroup, removed in the end.
+// A temporary folder laid out like /sys/fs/cgroup.
 class ControlGroups {
  public:
   ControlGroups() {

@@ -30,7 +30,7 @@ TEST(MountTableTest, ALineHasPathDeviceTypeSourceAndUser) {
   EXPECT_EQ(table[1].group, 100U);
 }
 
-// The source of the mount that `path` lies in.
+// The source and the root, joined, of the mount that contains `path`.
 std::string SourceOf(std::string_view path, std::string_view mountinfo) {
   const auto mounts = MountsAlong(path, ParseMountTable(mountinfo));
   return mounts.empty() ? "" : mounts.back().source + mounts.back().root;
@@ -64,7 +64,7 @@ TEST(MountTableTest, APathLiesInTheDeepestMount) {
 }
 
 TEST(MountTableTest, TheTopOfAStackIsTheChildNotTheLastLine) {
-  // 85 was made first and moved over 86.
+  // Mount 85 was made first, and later moved over 86.
   const char* const table =
       "65 1 0:1 / / rw - ext4 root rw\n"
       "85 86 0:40 / /mnt rw - tmpfs moved rw\n"

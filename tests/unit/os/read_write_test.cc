@@ -26,7 +26,7 @@ TEST(ReadWrite, AllOfItOrNothing) {
   EXPECT_EQ(errno, EBADF);
 }
 
-// A pipe takes less than that at once.
+// The test writes more than the buffer of a pipe holds.
 TEST(ReadWrite, APipeIsWrittenInPieces) {
   int ends[2] = {};
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);

@@ -44,8 +44,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a child came to: the errno of what it tried, 0 if that succeeded, 1000 + the signal that
-// ended it.
+// The outcome of an attempt in a child: its errno, 0 if it succeeded, or kSignal + the number of
+// the signal that killed the child.
 constexpr int kSignal = 1000;
 constexpr int kKilled = kSignal + SIGSYS;
 using Attempt = std::function<long()>;
@@ -96,7 +96,7 @@ class SandboxTest : public testing::Test {
       return attempt();
     });
   }
-  // What of it this machine has.
+  // The parts of the sandbox that this machine supports.
   [[nodiscard]] SandboxState State() const {
     SandboxState state;
     std::array<int, 2> pipe = {};
@@ -132,7 +132,7 @@ TEST_F(SandboxTest, ReadsOnlyWhatIsNamed) {
     EXPECT_EQ(InSandbox(read_at(secret_), abi), EACCES);
     EXPECT_EQ(InSandbox(read_at(folder_, O_RDONLY | O_DIRECTORY), abi), EACCES);
     EXPECT_EQ(InSandbox(read_at("/etc/passwd"), abi), EACCES);
-    // By way of a descriptor that only stands for the file.
+    // An O_PATH descriptor cannot be reopened for reading either.
     EXPECT_EQ(InSandbox(
                   [&]() -> long {
                     const int there = open(secret_.c_str(), O_PATH | O_CLOEXEC);
@@ -190,7 +190,7 @@ TEST_F(SandboxTest, WritesMakesRemovesAndExecutesNothing) {
     make_again();
     EXPECT_EQ(InChild(attempt), 0) << name << ": works outside";
     for (const int abi : {1, 2, 4, 6}) {
-      // (Which only the permissions of the file prevent there.)
+      // Landlock restricts truncation from ABI 3 on.
       if (abi < 3 && std::string(name).starts_with("truncate")) continue;
       for (const bool whole : {false, true}) {
         make_again();
@@ -238,9 +238,9 @@ TEST_F(SandboxTest, ChangesWhatLiesInFoldersThatAreNamedForIt) {
   EXPECT_FALSE(fs::exists(out / "c"));
 }
 
-#ifndef ZARRFS_SANITIZED  // sanitizers have no filter: they start programs
+#ifndef ZARRFS_SANITIZED  // sanitizers start programs, so their builds have no filter
 
-// Calls of which none is on the list.
+// The filter allows none of these calls.
 TEST_F(SandboxTest, ForbiddenSystemCallKills) {
   if (const std::string why = State().no_seccomp; !why.empty()) GTEST_SKIP() << why;
   static std::array<char, 4096> room;
@@ -299,7 +299,8 @@ TEST_F(SandboxTest, ForbiddenSystemCallKills) {
   }
 }
 
-// A call that is many in one is judged by its arguments. Landlock keeps signals in from ABI 6 on.
+// Calls with many commands, such as fcntl(2), are allowed or forbidden by their arguments. Landlock
+// restricts signals only from ABI 6 on.
 TEST_F(SandboxTest, ArgumentsAreJudgedAtEachLandlock) {
   if (const std::string why = State().no_seccomp; !why.empty()) GTEST_SKIP() << why;
   std::array<int, 2> ends = {};
@@ -354,7 +355,8 @@ TEST_F(SandboxTest, ArgumentsAreJudgedAtEachLandlock) {
   for (const int each : {ends[0], ends[1], memory}) close(each);
 }
 
-// What the calls above are for: input kills another process of this user.
+// The attack for which F_SETOWN and F_SETSIG are forbidden: arriving input makes the kernel kill
+// another process of this user.
 TEST_F(SandboxTest, InputOfADescriptorSignalsNobodyAtEachLandlock) {
   if (const std::string why = State().no_seccomp; !why.empty()) GTEST_SKIP() << why;
   std::array<int, 2> ends = {};
@@ -381,7 +383,7 @@ TEST_F(SandboxTest, InputOfADescriptorSignalsNobodyAtEachLandlock) {
   for (const int each : ends) close(each);
 }
 
-// A newer C library tries these, and does without.
+// Newer C libraries try these calls and fall back.
 TEST_F(SandboxTest, SomeSystemCallsFailAsIfTheKernelHadNone) {
   if (const std::string why = State().no_seccomp; !why.empty()) GTEST_SKIP() << why;
   EXPECT_EQ(InSandbox([] { return syscall(SYS_clone3, nullptr, 0); }), ENOSYS);
@@ -390,7 +392,7 @@ TEST_F(SandboxTest, SomeSystemCallsFailAsIfTheKernelHadNone) {
   }
 }
 
-// A descriptor that leaves the sandbox in a message outlives the process, and all limits of it.
+// A descriptor sent out of the sandbox in a message outlives the process and its restrictions.
 TEST_F(SandboxTest, NoSocketIsMadeAndOnlyThoseNamedAreUsed) {
   if (const std::string why = State().no_seccomp; !why.empty()) GTEST_SKIP() << why;
   static const sockaddr_un kLog = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
@@ -433,7 +435,7 @@ TEST_F(SandboxTest, NoSocketIsMadeAndOnlyThoseNamedAreUsed) {
 
 TEST_F(SandboxTest, TcpIsRefusedByLandlockToo) {
   if (State().landlock < 4) GTEST_SKIP() << "needs Linux 6.7";
-  // The sockets are there already, as somebody may have passed them.
+  // The socket is created outside the sandbox, as another process may pass one in.
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) GTEST_SKIP() << "no TCP here";
   sockaddr_in address = {};
