@@ -1,4 +1,4 @@
-// EntriesStream: a listing that is already complete, as a stream.
+// EntriesStream: streams a listing that is already complete.
 #pragma once
 
 #include <algorithm>

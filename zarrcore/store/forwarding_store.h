@@ -58,9 +58,10 @@ class ForwardingStore : public Store {
   const std::shared_ptr<const Store> store_;
 };
 
-/// A store that passes every call through `through`, including calls of the objects and folder
-/// streams that it returns. through(call) returns call() or fails. So does through.Read(call,
-/// bytes_of), where bytes_of(answer) is the number of bytes read.
+/// A store that passes Stat(), Read(), ReadAsOf(), OpenFolder() and Capacity() through `through`,
+/// and also the calls of the objects and folder streams that it returns. through(call) returns
+/// call() or fails. So does through.Read(call, bytes_of), where bytes_of(answer) is the number of
+/// bytes read.
 template <typename Through>
 class ThroughStore : public ForwardingStore {
  public:
@@ -130,7 +131,7 @@ class ThroughStore : public ForwardingStore {
   const Through through_;
 };
 
-/// A store that reads as of an earlier step of another store (Store::ReadAsOf).
+/// A store that reads from an earlier step of another store (Store::ReadAsOf).
 class StoreAsOf final : public ForwardingStore {
  public:
   StoreAsOf(std::shared_ptr<const Store> store, uint32_t step)

@@ -13,7 +13,7 @@
 // - refusal: a thread that may not wait (base/waiting.h) gets kWouldBlock instead of waiting for
 //   another thread's load, and its own refusal does not fail threads that may wait;
 // - age: a value that another thread began to load before this call is revalidated if it is too
-//   old; where the store gave a remembered answer, the value is as old as that (base/answer_age.h);
+//   old; a value made from a remembered answer is as old as that answer (base/answer_age.h);
 // - racy versions (IsRacy): they are waited out once, and never cached;
 // - replacement: an object that is replaced during a load (kStale) is loaded again, up to
 //   kMaxAttempts times.
@@ -47,7 +47,8 @@ class RevalidatingCache {
   using Cache = LruCache<Key, Value, Hash>;
   using ValuePtr = typename Cache::ValuePtr;
   using Loaded = typename Cache::Loaded;
-  /// The value or an error, and how long it is valid. The only error that is cached is kNotFound.
+  /// The value or an error, and how long it is valid. The only error that can have a known validity
+  /// is kNotFound. No error is cached.
   using Answer = Valid<Result<ValuePtr>>;
 
   /// Reads one value from the store. A Loader is made for one call of Get(), and used on that
@@ -64,7 +65,7 @@ class RevalidatingCache {
     virtual Result<Loaded> Load() = 0;
     /// The validity of a value that was loaded or revalidated during the watch `watched`.
     virtual Validity ValidityOf(const Value& /*value*/, Validity watched) { return watched; }
-    /// Whether a later version may be indistinguishable. The value is then used but not cached.
+    /// True if a later version may be indistinguishable. The value is then used but not cached.
     virtual bool IsRacy(const Value& /*value*/) { return false; }
     /// When the object of the value last changed (Version::ctime_ns); nullopt for values made from
     /// several objects.
@@ -77,18 +78,18 @@ class RevalidatingCache {
                     Patience patience = {})
       : store_(std::move(store)), patience_(patience), cache_(capacity_bytes, splits) {}
 
-  /// Returns the value, which is known to be current or was checked less than `max_age` ago.
+  /// Returns a value that is known to be current or was checked less than `max_age` ago.
   [[nodiscard]] Answer Get(const Key& key, Age max_age, Loader& loader);
 
-  /// Like Get(), but returns null instead of loading if nothing is cached or the value was
-  /// replaced.
+  /// Like Get(), but never loads: returns null if nothing is cached, the value was replaced, or
+  /// only a load could check it.
   [[nodiscard]] Answer GetCached(const Key& key, Age max_age, Loader& loader);
 
   /// Returns the cached value regardless of its age, or null. Sends no request to the store.
   [[nodiscard]] ValuePtr Find(const Key& key) { return cache_.Get(key); }
 
-  /// Returns a value that `is_it` accepts, and loads it if necessary. For keys whose versions
-  /// follow each other, and callers that need a certain version. Not for values that expire.
+  /// Returns a value that `is_it` accepts, and loads it if necessary. For callers that need one of
+  /// several successive versions of a key. Not for values that expire.
   template <typename IsIt>
   [[nodiscard]] Result<ValuePtr> GetVersion(const Key& key, IsIt is_it,
                                             const std::function<Result<Loaded>()>& load);
@@ -104,8 +105,8 @@ class RevalidatingCache {
  private:
   static constexpr int kMaxAttempts = 3;
 
-  // One call of the cache: the Moment before its first request to the store, and the validity of
-  // its watch.
+  // One call of Get() or GetCached(): the Moment before its first request to the store, and the
+  // validity of its watch.
   struct Question {
     const Key& key;
     Loader& loader;
@@ -194,7 +195,7 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
     const auto load = [&] {
       is_ours = true;
       auto ours = loader.Load();
-      // Waiting threads must find the value fresh.
+      // Mark the value as checked before threads that wait for it get it, so they find it fresh.
       if (ours) (void)Checked(question, ours->value);
       return ours;
     };
@@ -215,7 +216,7 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
     }
     const bool is_fresh = is_ours || (*loaded)->freshness.IsFresh(*store_, max_age);
     if (is_fresh || attempt >= kMaxAttempts) return Current(*loaded);
-    known = *loaded;  // its load began before this call, perhaps longer than max_age ago
+    known = *loaded;  // revalidate: another thread began the load before this call
   }
 }
 
@@ -229,7 +230,7 @@ Result<typename RevalidatingCache<K, V, H>::ValuePtr> RevalidatingCache<K, V, H>
   }
   Result<ValuePtr> shared = cache_.GetOrLoad(key, load);
   if (!shared || is_it(**shared)) return shared;
-  // Another thread has loaded another version in the meantime.
+  // Another thread has loaded another version.
   return load().map([](const Loaded& own) { return own.value; });
 }
 

@@ -23,12 +23,12 @@ struct NamePatterns {
   bool operator==(const NamePatterns&) const = default;
 };
 
-/// Parses patterns separated by colons, such as "*.tmp:scratch". nullopt if a pattern is empty, has
-/// a slash, or exceeds the maximum length of a name.
+/// Parses patterns separated by colons, such as "*.tmp:scratch". nullopt if a pattern is empty,
+/// contains a slash or NUL, or exceeds the maximum length of a name.
 [[nodiscard]] std::optional<std::vector<std::string>> ParsePatterns(std::string_view text);
 
 /// Wraps `store` so that hidden names, and everything below them, are absent. Returns `store`
-/// itself if no name is hidden.
+/// itself if `patterns` is empty.
 [[nodiscard]] std::shared_ptr<const Store> SelectNames(std::shared_ptr<const Store> store,
                                                        NamePatterns patterns);
 

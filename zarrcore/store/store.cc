@@ -14,7 +14,7 @@ namespace {
 // second request.
 constexpr uint64_t kFirstReadBytes = 64u << 10;
 
-// The limit of attempts to read an object that is replaced during the read.
+// Maximum attempts to read an object that is replaced during the read.
 constexpr int kWholeReadTries = 3;
 
 // Number of names that List() requests at a time.

@@ -6,8 +6,8 @@
 // has the object's Version, and further reads of an Object either return bytes of that version or
 // fail.
 //
-// Thread-safe. A call may block for as long as the store takes to answer; callers that must not
-// wait check AnswersFast() first.
+// Thread-safe. A call may block until the store answers; callers that must not wait check
+// AnswersFast() first.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct Version {
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
   std::string etag;           // empty for a local file
-  uint32_t mode_mask = 0777;  // the permission bits that the folders above the object leave
+  uint32_t mode_mask = 0777;  // the permission bits that the folders above the object allow
 
   bool operator==(const Version&) const = default;
 
@@ -46,7 +46,7 @@ struct Version {
 struct ObjectInfo {
   Version version;
   bool is_folder = false;
-  uint32_t mode = 0444;  // only permission bits, and only those that the folders above leave
+  uint32_t mode = 0444;  // only permission bits, and only those that the folders above allow
   uint32_t uid = 0;
   uint32_t gid = 0;
   /// The object was reached through a symbolic link or another mount, or has several hard links. It
@@ -75,11 +75,12 @@ class Object {
 
   [[nodiscard]] virtual const ObjectInfo& info() const = 0;
 
-  /// True if a listing of a slow store named the object. Whoever lists objects looks at many and
-  /// reads few.
+  /// True if the object comes from a listing of a slow store. Programs that list objects read few
+  /// of them.
   [[nodiscard]] virtual bool was_listed() const { return false; }
 
-  /// True if a slow store requests first bytes with an object, unless too many of them are unread.
+  /// True if the object was opened in a slow store that also requests the first bytes of objects,
+  /// unless too many first bytes are still unread.
   [[nodiscard]] virtual bool came_with_first_bytes() const { return false; }
 
   /// Fills `out` with the bytes at `offset`. kStale if the object no longer has this version;
@@ -95,7 +96,7 @@ struct ReadAnswer {
   uint32_t step = 0;                     // for Store::ReadAsOf(); 0 if the store has no steps
 };
 
-/// What a listing says of an object besides its name.
+/// The information about an object that a listing contains besides the name.
 struct ListedObject {
   std::shared_ptr<const Object> object;  // never null
   int64_t asked_ns = 0;                  // SteadyNowNs() before the request
@@ -140,12 +141,12 @@ struct Changes {
   // Folders in which nothing has changed, but from which further changes will not be reported.
   std::vector<std::string> unwatched = {};
   bool all = false;  // anything in the store may have changed
-  // Any name may lead to something else; only the listed objects have changed.
+  // Any name may now refer to another object, but only the objects in `keys` have changed.
   bool all_names = false;
   // If the store ChangesInSteps(), each change is reported twice. The first report, with is_coming,
-  // precedes the change. When the listener has returned from it, no answer about the changed
-  // objects may be cached, and none may be cached until the second report. The second report, with
-  // was_announced, follows the change.
+  // precedes the change. The listener must drop all cached answers about the objects before it
+  // returns, and must cache none until the second report. The second report, with was_announced,
+  // follows the change.
   bool is_coming = false;
   bool was_announced = false;
 
@@ -153,7 +154,7 @@ struct Changes {
 };
 using ChangeListener = std::function<void(const Changes&)>;
 
-/// How much of a store is being watched.
+/// How much of a store is watched.
 struct WatchState {
   size_t folders = 0;
   std::string limit;  // why changes in other folders are noticed late; "" if they are not
@@ -167,7 +168,7 @@ class Store {
   [[nodiscard]] virtual Result<ObjectInfo> Stat(std::string_view key) const = 0;
 
   /// Reads `range` of the object into the beginning of `out`; never more than out.size() bytes.
-  /// kNotFound if no such object exists (a folder is not an object).
+  /// kNotFound if the key has no object. A folder is not an object.
   [[nodiscard]] virtual Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                                                 std::span<std::byte> out) const = 0;
 
@@ -184,15 +185,15 @@ class Store {
   /// its file.
   [[nodiscard]] virtual Result<uint64_t> OffsetInFile(std::string_view /*key*/) const { return 0; }
 
-  /// The common attributes of all folders, if folders are only prefixes of keys and exist wherever
-  /// an object has that prefix; otherwise nullopt.
+  /// The common attributes of all folders, if a folder is only a prefix of keys and exists while an
+  /// object has that prefix; otherwise nullopt.
   [[nodiscard]] virtual std::optional<ObjectInfo> FolderOfKeys() const { return std::nullopt; }
 
-  /// True if every answer takes only as long as one from a local disk. If false, callers wait for
-  /// answers on separate threads.
+  /// True if every call takes only as long as on a local disk. If false, callers wait for answers
+  /// on separate threads.
   [[nodiscard]] virtual bool AnswersFast() const = 0;
 
-  /// True if listing a folder of an array takes a request for each object that may be there, as on
+  /// True if listing a folder of an array takes one request for each object that might exist, as on
   /// a web server. Reading one chunk must then not depend on a listing.
   [[nodiscard]] virtual bool ListsByAsking() const { return false; }
 
@@ -210,8 +211,8 @@ class Store {
     return Fail(ErrorCode::kStale, "{}: replaced, and the store has no earlier versions", key);
   }
 
-  /// The time in nanoseconds after a change (Version::ctime_ns) in which a further change may not
-  /// change the version. An object that changed more recently is racy and must not be cached.
+  /// The time in nanoseconds after a change (Version::ctime_ns) in which a further change may leave
+  /// the version unchanged. An object that changed more recently is racy and must not be cached.
   [[nodiscard]] virtual int64_t TimestampGranularityNs() const = 0;
 
   /// The capacity for df(1); kUnsupported if the store has none.
@@ -281,7 +282,7 @@ using MakeRoom = std::function<Result<void>(uint64_t size)>;
 /// `folder` + "/" + `name`, or just `name` at the root.
 [[nodiscard]] std::string JoinKey(std::string_view folder, std::string_view name);
 
-/// Whether `key` is "" or consists of components joined by "/", without NUL, none of which is
+/// True if `key` is "" or consists of components joined by "/", without NUL, none of which is
 /// empty, "." or "..". A Store fails with kInvalidArgument for any other key.
 [[nodiscard]] bool IsValidKey(std::string_view key);
 

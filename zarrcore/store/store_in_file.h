@@ -1,8 +1,9 @@
-// StoreInFile<File>: the part of a store made from one object of a container that does not depend
-// on the format of that object. The object is "the file" here: a zip file, a reference set.
+// StoreInFile<File>: base class of stores that are made from one object of another store, the
+// container. The object is called "the file" here. Derived classes know its format, such as zip or
+// a reference set.
 //
-// The file is read as a whole once, and again after it was replaced. If it does not exist any more,
-// every call fails with kNotFound; if it is damaged, with kIo.
+// The file is parsed once, and again after it was replaced. If it no longer exists, every call
+// fails with kNotFound; if it is damaged, with kIo.
 #pragma once
 
 #include <functional>
@@ -55,8 +56,7 @@ class StoreInFile : public ForwardingStore {
  protected:
   using FilePtr = std::shared_ptr<const File>;
 
-  /// `max_age`: the maximum age of an answer of `container` on whether the file has changed, if the
-  /// file cannot be watched.
+  /// `max_age`: if the file cannot be watched, how long after a check it counts as unchanged.
   StoreInFile(std::shared_ptr<const Store> container, std::string key, Age max_age)
       : ForwardingStore(container),
         container_(std::move(container)),
@@ -64,12 +64,12 @@ class StoreInFile : public ForwardingStore {
         max_age_(max_age),
         files_(container_, /*capacity_bytes=*/1, /*splits=*/1) {}
 
-  /// Like Store::Read(), with a version of the file that is at most `max_age` old.
+  /// Like Store::Read(), from a version of the file that was current at most `max_age` ago.
   [[nodiscard]] virtual Result<ReadAnswer> ReadOnce(std::string_view key, ByteRange range,
                                                     std::span<std::byte> out,
                                                     Age max_age) const = 0;
 
-  /// The file, known to be current at most `max_age` ago.
+  /// Returns a version of the file that was current at most `max_age` ago.
   [[nodiscard]] Result<FilePtr> Current(Age max_age) const {
     Loader loader(*container_, key_);
     auto file = files_.Get(0, max_age, loader).value;

@@ -1,8 +1,8 @@
-// Validity: whether an answer of a Store is still true.
+// Determines whether an answer of a Store is still valid.
 //
 //   Age        the maximum age of an answer that the caller accepts (base/answer_age.h)
-//   Moment     when the store was asked
-//   Validity   how long its answer is valid
+//   Moment     when the answer was requested
+//   Validity   how long the answer is valid
 //   Freshness  the moment and the validity of a cached answer
 //
 // Take a Moment first, then Watch() the objects on which the answer depends, then call the store. A
@@ -38,7 +38,7 @@ class Validity {
   }
 
   [[nodiscard]] bool is_known() const { return change_count_ != 0; }
-  /// Whether the answer is known to be still valid.
+  /// True if the answer is known to be still valid.
   [[nodiscard]] bool Holds(const Store& store) const {
     return is_known() && change_count_ == store.change_count();
   }
@@ -101,9 +101,9 @@ class Freshness {
     return Validity((state & 1) != 0 ? state >> 1 : 0);
   }
 
-  /// True if the answer is known to be valid. Also true if the store has reported no change since
-  /// the check, and the check is younger than `max_age`, or, unless `max_age` is 0, younger than
-  /// `lasts`.
+  /// True if the answer is known to be valid, or `max_age` is kAnyAge. Also true if the store has
+  /// reported no change since the check, and the check is younger than `max_age`, or, unless
+  /// `max_age` is 0, younger than `lasts` of Set().
   [[nodiscard]] bool IsFresh(const Store& store, Age max_age) const {
     if (max_age == kAnyAge) return true;
     const uint64_t state = state_.load(std::memory_order_acquire);
@@ -117,14 +117,16 @@ class Freshness {
  private:
   std::atomic<int64_t> checked_ns_{0};
   std::atomic<int64_t> lasts_ns_{0};
-  std::atomic<uint64_t> state_{0};  // the change count; the lowest bit is set if it is watched
+  // The change count at the check, shifted left by 1. Bit 0 is set if the answer is valid while the
+  // store has that count.
+  std::atomic<uint64_t> state_{0};
 };
 
-/// Whether a version is racy: so recent that a further change may not change the version. A racy
+/// True if a version is racy: so recent that a further change may leave it unchanged. A racy
 /// version is used, but nothing derived from it is cached.
 [[nodiscard]] bool IsRacy(const Store& store, const ObjectInfo& info);
 
-/// If a version is racy now, sleeps until it no longer is, and returns true; the caller must then
+/// Sleeps until versions that are racy now no longer are, and returns true; the caller must then
 /// call the store again. Returns false at once if this thread may not wait, or if the timestamps of
 /// the store are so coarse that waiting costs more than it saves.
 [[nodiscard]] bool WaitOutRacy(const Store& store);

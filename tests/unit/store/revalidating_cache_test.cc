@@ -86,7 +86,7 @@ struct RevalidatingCacheTest : testing::Test {
   const std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
   Cache cache{store, 1000};
   TextLoader loader{*store, "a/x"};
-  Validity validity;  // of the last answer
+  Validity validity;  // the validity of the last answer
 };
 
 TEST_F(RevalidatingCacheTest, FreshValueIsNotCheckedAndStaleOneIsCheckedButNotLoaded) {
@@ -269,7 +269,8 @@ TEST_F(RevalidatingCacheTest, VersionsUnderOneKeyReplaceEachOther) {
   EXPECT_EQ(loads, 3);
 }
 
-// An old object is asked for less often than a caller asks; but never where it must be current.
+// An object that changed long ago is revalidated less often than callers ask for, except if
+// `max_age` is 0.
 TEST_F(RevalidatingCacheTest, PatienceLetsWhatChangedLongAgoGoUncheckedButForWhoWantsItNow) {
   Cache patient(store, 1000, 1, {.share_of_age = 0.05, .most = hours(1)});
   constexpr Age kAlmostNow{1};
