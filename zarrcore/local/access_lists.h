@@ -1,9 +1,9 @@
 // POSIX access control lists (acl(5)) on files and folders of a local store.
 //
 // A mount shows only nine permission bits. If a file has a list, its group bits are the list's
-// mask, which is the maximum of all named users and groups, not the rights of the owning group. So
-// the bits are reduced to the rights that everybody in a class has. Additional rights of named
-// users are not shown.
+// mask, which is the maximum for all named users and all groups, not the rights of the owning
+// group. So the bits are reduced to the rights that everybody in a class has. Additional rights of
+// named users are not shown.
 #pragma once
 
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ namespace zarrfs {
 /// owner's bits. `list`: the extended attribute system.posix_acl_access.
 [[nodiscard]] uint32_t MaskOfAccessList(std::span<const std::byte> list);
 
-/// Reads access control lists, and reports the first that matters. Thread-safe.
+/// Reads access control lists, and reports the first list that removes a right. Thread-safe.
 class AccessLists {
  public:
   /// Called once, with the key of the first file or folder whose list removed a right.
@@ -35,8 +35,9 @@ class AccessLists {
   explicit AccessLists(Report report) : report_(std::move(report)) {}
 
   /// The permission bits that the list of a file or folder grants: 0777 if it has no list, 0700 if
-  /// the list cannot be read. `fd`: the file itself, or the folder from which `below`, a path
-  /// without links, starts. `status`: the status of the file. `key`: the key for the report.
+  /// the list cannot be read. `fd`: the file itself if `below` is empty, otherwise a folder.
+  /// `below`: the path of the file in that folder, without links. `status`: the status of the file.
+  /// `key`: the key for the report.
   [[nodiscard]] uint32_t MaskOf(int fd, std::string_view below, const struct stat& status,
                                 std::string_view key);
 

@@ -107,8 +107,8 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFo
   watch->mounts_fd_.reset(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
   watch->mounts_ = watch->MountsInside();
   watch->WatchPath();
-  // The new thread inherits the signal mask. It must block all signals, because other threads
-  // handle them.
+  // Block all signals in the new thread, which inherits the signal mask. Other threads handle
+  // signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -282,7 +282,7 @@ WatchState FolderWatch::state() const {
 bool FolderWatch::ConcernsLocked(const std::string& folder, const inotify_event& event,
                                  std::string_view name) const {
   if (IsZarrName(name) || name == more_ || by_folder_.at(folder).all_names) return true;
-  // The event does not tell a file from a symbolic link, which may lead to a node.
+  // The event does not distinguish a file from a symbolic link, which may lead to a node.
   if ((event.mask & (IN_CREATE | IN_MOVED_TO)) == 0 || MayHoldChunks(folder)) return false;
   const Descriptor fd = open_folder_(folder);
   struct stat status;
@@ -315,7 +315,7 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
                 if (found == by_watch_.end()) return;
                 const std::string folder = found->second;
                 const bool is_folder = (event.mask & IN_ISDIR) != 0;
-                // The folder was deleted, and everything below it before.
+                // The folder was deleted; everything below it was deleted before.
                 if ((event.mask & IN_IGNORED) != 0) {
                   by_folder_.erase(folder);
                   by_watch_.erase(found);

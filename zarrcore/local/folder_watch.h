@@ -1,16 +1,17 @@
 // FolderWatch: notices changes below a local directory, with inotify(7).
 //
 // Folders are watched individually, on demand, up to a limit. Folders beyond the limit are not
-// watched, so cached answers about watched folders stay valid. Once a folder has waited for a watch
-// for an hour, the oldest eighth of the watches on chunk folders is dropped, and these folders are
-// reported as unwatched. The folders on the path of the directory are also watched, because another
-// directory may replace it.
+// watched at first, so cached answers about watched folders stay valid. Once a folder has waited
+// for a watch for an hour, the oldest watches on chunk folders are dropped, up to an eighth of the
+// limit, and these folders are reported as unwatched. The folders on the path of the directory are
+// also watched, because another directory may replace the directory.
 //
 // Mounting or unmounting a file system inside the directory replaces folders, so all watches are
 // dropped and everything is reported as changed.
 //
-// Watch() returns 0 for folders that are not watched: folders behind a symbolic link or on another
-// file system, and folders for which the kernel has no watches left, which is reported once.
+// Watch() returns 0 for folders that are not watched: folders behind a symbolic link, on another
+// file system, or beyond the limit of this watch or of the kernel. Reaching a limit is reported
+// once.
 #pragma once
 
 #include <atomic>
@@ -35,7 +36,7 @@ struct inotify_event;
 
 namespace zarrfs {
 
-/// The maximum number of watched folders.
+/// Limits the number of watched folders.
 struct WatchLimit {
   size_t folders = 16384;
   /// How long a folder waits for a watch before other watches are dropped.
@@ -55,10 +56,10 @@ class FolderWatch {
   /// Called once, with a message for the log that says why some folders are not watched.
   using Report = std::function<void(std::string_view)>;
 
-  /// Starts to watch a directory. `path`: its absolute path; empty to not watch the path. A thread
-  /// of the watch calls the listener until the watch is destroyed. `more`: the name of objects
-  /// whose changes are reported in addition to those with names that Zarr uses. kUnsupported if the
-  /// kernel provides no inotify instance.
+  /// Starts to watch a directory. `path`: its absolute path; if empty, the path is not watched. A
+  /// thread of the watch calls the listener until the watch is destroyed. `more`: the name of
+  /// objects whose changes are reported in addition to those with names that Zarr uses.
+  /// kUnsupported if no inotify instance can be created.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
                                                     ChangeListener listener, Report report,
                                                     WatchLimit limit = {}, std::string more = {});
@@ -85,7 +86,8 @@ class FolderWatch {
   // True if an event for an object, not for a folder, can change a cached answer.
   bool ConcernsLocked(const std::string& folder, const inotify_event& event,
                       std::string_view name) const REQUIRES(mutex_);
-  // True if another watch may be added. If none could be added for long, drops other watches.
+  // True if another watch may be added. If folders have waited for WatchLimit::patience, drops
+  // other watches first.
   bool HasRoom(MutexLock& lock) REQUIRES(mutex_);
   void EvictLocked() REQUIRES(mutex_);
   void ReportLimitLocked(const char* reason) REQUIRES(mutex_);
@@ -97,11 +99,11 @@ class FolderWatch {
   // Waits for changes and reports them. False if the thread must end.
   bool Step();
   void Wake() const;
-  // Reads events. True if something changed; adds the changes to `changes`. Sets `start_over` if
-  // the watched paths may lead to other folders now.
+  // Reads events, and adds the changes to `changes`. True if something changed. Sets `start_over`
+  // if the watched paths may lead to other folders now.
   bool ReadEvents(Changes& changes, bool& start_over);
   bool ReadPathEvents();
-  // The mounts inside the directory, by id and path. Empty if they are unknown.
+  // The ids and paths of the mounts inside the directory. Empty if they are unknown.
   [[nodiscard]] std::vector<std::pair<uint64_t, std::string>> MountsInside() const;
   std::pair<uint64_t, uint64_t> IdentityOfPath() const;
 

@@ -72,7 +72,7 @@ Result<Opened> LocalFiles::Open(std::string_view key, Purpose purpose) {
   if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a valid key", key);
   Result<Opened> opened = OpenOnce(key, purpose);
   if (!opened && opened.error().code == ErrorCode::kTooManyOpenFiles) {
-    // The process has no free descriptors, so closes the cached ones.
+    // Close the cached descriptors, because the process has no free ones.
     open_files_.Clear();
     opened = OpenOnce(key, purpose);
   }
@@ -99,7 +99,7 @@ Result<Opened> LocalFiles::OpenOnce(std::string_view key, Purpose purpose) {
     Opened& found = **opened;
     found.mode_mask &= rules_.access_lists->MaskOf(found.get(), "", found.status, key);
   }
-  // Lookups below a deleted root find nothing. That must not look like missing chunks.
+  // Lookups below a deleted root find nothing. The result must not look like missing chunks.
   if (struct stat status; !*opened && opened->error().code == ErrorCode::kNotFound &&
                           fstat(root->get(), &status) == 0 && status.st_nlink == 0) {
     return Fail(ErrorCode::kIo, "{}: the store's folder was deleted", key);

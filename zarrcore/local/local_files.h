@@ -52,8 +52,8 @@ class LocalFiles {
  public:
   using OpenFiles = LruCache<uint64_t, OpenFile>;
 
-  /// `path`: where the root was found, and where it is looked up again; empty to never look it up.
-  /// For `on_out_of_reach` see LocalStoreOptions.
+  /// `path`: the path of the root, where it is looked up again; empty to never look it up. For
+  /// `on_out_of_reach` see LocalStoreOptions.
   LocalFiles(Descriptor root, std::string path, WalkRules rules, size_t max_open_files,
              std::function<void()> on_out_of_reach)
       : path_(std::move(path)),
@@ -74,9 +74,9 @@ class LocalFiles {
   [[nodiscard]] OpenFiles& open_files() { return open_files_; }
   [[nodiscard]] uint64_t NextSerial() { return next_serial_.fetch_add(1); }
 
-  // The functions below resolve `key`. They follow symbolic links by the rules, do not enter zarrfs
-  // mounts, and fail like WalkPath(). They open only regular files and folders: merely opening
-  // another file could unblock the writer of a FIFO or trigger a device.
+  // The functions below resolve `key`. They follow only symbolic links that the rules allow, do not
+  // enter zarrfs mounts, and fail like WalkPath(). They open only regular files and folders: merely
+  // opening another file could unblock the writer of a FIFO or trigger a device.
 
   /// Opens a regular file or folder with O_PATH. kUnsupported for any other type of file.
   [[nodiscard]] Result<Opened> Find(std::string_view key) { return Open(key, Purpose::kLook); }

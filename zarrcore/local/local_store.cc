@@ -156,7 +156,7 @@ class LocalObject final : public Object {
       have = ReadFully(fd, offset, out);
       if (have < 0) return FailWithErrno(key_, errno);
     }
-    // The status is read after the bytes, so a change before or during the read is noticed.
+    // Call fstat() after reading the bytes, so a change before or during the read is noticed.
     struct stat status;
     if (fstat(fd, &status) != 0) return FailWithErrno(key_, errno);
     if (!StillHolds(status, info_.version)) {
@@ -233,8 +233,8 @@ class LocalFolderStream final : public FolderStream {
   LocalFolderStream(std::shared_ptr<LocalFiles> files, std::string folder)
       : files_(std::move(files)), folder_(std::move(folder)) {}
 
-  // Reads the mount table once instead of once per entry. If it cannot be read, mounts are refused
-  // when they are entered.
+  // Finds the zarrfs mounts in the folder, once instead of once per entry. If the mount table
+  // cannot be read, zarrfs mounts are refused only when they are entered.
   void FindMounts() {
     zarrfs_ = files_->devices().ZarrfsIn(dirfd(directory_.get())).value_or(std::vector<dev_t>{});
     if (zarrfs_.empty()) return;
@@ -379,7 +379,7 @@ class LocalStore final : public Store {
   const std::string path_;
   const std::shared_ptr<LocalFiles> files_;
   const bool answers_fast_;
-  const bool is_alone_;  // whether the user has no other processes
+  const bool is_alone_;  // true if the user of this process has no other processes
   const std::string watched_name_;
   mutable std::unique_ptr<FolderWatch> watch_;  // owned here; used through files_->watch()
 };

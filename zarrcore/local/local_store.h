@@ -3,18 +3,18 @@
 // Every path is resolved beneath a descriptor of the root (openat2, RESOLVE_BENEATH |
 // RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV). Paths with a symbolic link or another mount are resolved
 // one component at a time (local/path_walk.h), subject to the link policy. A link that must not be
-// followed, dangles or loops exists but cannot be read: kLinkRefused, and is_refused in a listing.
+// followed, dangles or loops is listed with is_refused, and every access fails with kLinkRefused.
 //
-// If another directory replaces the root, by rename or by a changed symbolic link on its path, it
-// becomes the root, unless it is a zarrfs mount. Folders that are zarrfs mounts are not entered
-// (kZarrfsMount, is_refused) and get no requests, so a mount point inside its own source neither
-// hangs nor recurses. Other mounts inside the source are read like any folder. Sockets, FIFOs and
-// devices are never opened: kUnsupported.
+// If another directory replaces the root, by rename or by a changed symbolic link on its path, the
+// other directory becomes the root, unless it is a zarrfs mount or the sandbox forbids reading it.
+// Folders that are zarrfs mounts are not entered (kZarrfsMount, is_refused) and get no requests, so
+// a mount point inside its own source neither hangs nor recurses. Other mounts inside the source
+// are read like any folder. Sockets, FIFOs and devices are never opened: kUnsupported.
 //
-// Objects keep their descriptor in a cache of at most `max_open_files` until CloseIdle() finds it
-// idle. The next read opens the file again, and fails with kStale if it has another version. An
-// fstat after every read proves that the file did not change during the read. A file that was
-// unlinked or replaced by rename keeps its version as long as its descriptor is open.
+// Objects keep their descriptors in a cache of at most `max_open_files` until CloseIdle() finds
+// them idle. The next read opens the file again, and fails with kStale if the file has another
+// version. An fstat after every read proves that the file did not change during the read. A file
+// that was unlinked or replaced by rename keeps its version as long as its descriptor is open.
 #pragma once
 
 #include <sys/types.h>
@@ -33,7 +33,7 @@ namespace zarrfs {
 struct LocalStoreOptions {
   /// Maximum number of open descriptors. 0: three quarters of RLIMIT_NOFILE's soft limit, minus 64.
   size_t max_open_files = 0;
-  /// Whether to look up the root again at its path. Must be false if this process serves a mount
+  /// True if the root is looked up again at its path. Must be false if this process serves a mount
   /// that covers the path, because the lookup would wait for this process.
   bool follow_path = true;
   /// Which symbolic links are followed.
@@ -48,14 +48,14 @@ struct LocalStoreOptions {
   /// Called once, with the key of the first object or folder whose access control list removed
   /// permissions that its bits show; see access_lists.h.
   std::function<void(std::string_view key)> on_access_list = {};
-  /// Called each time another directory has replaced the root but this process's sandbox does not
-  /// let it read that directory. The store keeps the old root.
+  /// Called each time the root is found replaced by a directory that the sandbox forbids this
+  /// process to read. The store keeps the old root.
   std::function<void()> on_out_of_reach = {};
 };
 
-/// Opens the directory `path`, or uses `root` (O_PATH) if the caller has opened it; `path` is then
-/// not looked up, because a mount may cover it. kNotFound, kNotADirectory or kPermissionDenied if
-/// the directory or a folder of the link policy cannot be opened.
+/// Opens the directory `path`. A caller that has opened it already passes it as `root` (O_PATH);
+/// `path` is then not opened, because a mount may cover it. kNotFound, kNotADirectory or
+/// kPermissionDenied if the directory or a folder of the link policy cannot be opened.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path,
                                                             LocalStoreOptions options = {},
                                                             Descriptor root = {});

@@ -16,8 +16,8 @@ Descriptor OpenAt2(int folder, const char* path, uint64_t flags, uint64_t resolv
   open_how how{};
   how.flags = flags | O_CLOEXEC;
   how.resolve = resolve;
-  // EAGAIN: a rename happened while ".." was resolved, so the kernel cannot tell whether the path
-  // stayed beneath the folder.
+  // EAGAIN means that a rename happened while ".." was resolved, so the kernel does not know
+  // whether the path stayed beneath the folder.
   for (int tries = 0;; ++tries) {
     const long fd = syscall(SYS_openat2, folder, path, &how, sizeof how);
     if (fd >= 0) return Descriptor(static_cast<int>(fd));
@@ -31,7 +31,7 @@ Descriptor Reopen(int fd, uint64_t flags) {
   for (;;) {
     Descriptor opened(open(path.data(), static_cast<int>(flags) | O_CLOEXEC));
     if (opened || errno != EINTR) {
-      // ENOENT: /proc is missing, not the file.
+      // ENOENT means that /proc is missing, not the file.
       if (!opened && errno == ENOENT) errno = EIO;
       return opened;
     }

@@ -45,7 +45,7 @@ std::shared_ptr<const std::vector<FolderMode>> PathModes::Above(int root, std::s
       if (is_current) return known->second.folders;
     }
   }
-  // The count before the lookups, so later changes invalidate the result.
+  // Get the count before the lookups, so later changes invalidate the result.
   const uint64_t count = watch != nullptr ? watch->Watch(folder) : 0;
   auto folders = std::make_shared<std::vector<FolderMode>>();
   std::string path;
@@ -53,7 +53,7 @@ std::shared_ptr<const std::vector<FolderMode>> PathModes::Above(int root, std::s
     end = std::min(folder.find('/', end), folder.size());
     path.assign(folder.substr(0, end));
     struct stat status;
-    // The mode of the folder is unknown, so only this process may pass through it.
+    // If the mode of the folder is unknown, only `reader` of ModeMask() may pass through it.
     FolderMode mode{0, ~0U, ~0U};
     if (fstatat(root, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
       const uint32_t mask = lists.MaskOf(root, path, status, path);

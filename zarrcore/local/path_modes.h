@@ -2,7 +2,7 @@
 //
 // Paths in a mount differ from paths in the store: chunks that a mount shows in one folder may lie
 // in several folders of the store, and a consolidated document repeats metadata from folders far
-// below. So the mode of a file must grant others no more than the path to it in the store does.
+// below. So the mode of a file must grant others no more than its path in the store does.
 #pragma once
 
 #include <chrono>
@@ -47,9 +47,9 @@ class PathModes {
 
  private:
   struct Known {
-    // Each combination of owner and mode once.
+    // The distinct combinations of owner, group and mode.
     std::shared_ptr<const std::vector<FolderMode>> folders;
-    // The change_count() of `watch` up to which this is valid; 0 if not watched.
+    // The entry is valid while the watch has this change_count(); 0 if the folder is not watched.
     uint64_t change_count = 0;
     std::chrono::steady_clock::time_point asked;
   };

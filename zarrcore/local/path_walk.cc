@@ -74,7 +74,7 @@ class Walker {
     step.name = name;
     if (auto opened = Look(parent, step); !opened) return opened;
     if (step.is_automount) {
-      // Requests the attributes of an automount, which triggers the mount.
+      // Request the attributes without AT_NO_AUTOMOUNT, which triggers the automount.
       struct statx ignored;
       static_cast<void>(statx(parent.fd->get(), name.c_str(),
                               AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &ignored));
@@ -220,7 +220,7 @@ class Walker {
     return {};
   }
 
-  // Called when the target of a link has been resolved. Checks whether links may lead there.
+  // Called when the target of a link has been resolved. Refuses a target that links must not have.
   Result<void> EndLink() {
     --depth_;
     const Step& end = steps_.back();
@@ -336,20 +336,20 @@ class Walker {
   size_t key_end_ = 0;       // the end of the current component of the key
   // The folders of the key's previous components, once resolved.
   std::vector<FileId> folders_of_key_;
-  // The folders above the store's root, once a link has left the store.
+  // The folders above the store's root, from the top down. Set by Climb().
   std::vector<Step> above_root_;
   bool has_climbed_ = false;
-  bool is_cut_ = true;  // whether above_root_ does not begin with "/"
+  bool is_cut_ = true;  // true if above_root_ does not begin with "/"
   int why_cut_ = 0;  // the errno of the first folder that cannot be accessed; 0 for a zarrfs mount
 
   int links_ = 0;
   int folder_links_ = 0;
   int depth_ = 0;  // the number of links whose targets are being resolved
-  // The key, target and folder of the last link.
+  // The key, target and folder of the last link that was not part of another link's target.
   std::string link_key_;
   std::string link_target_;
   DescriptorPtr link_folder_;
-  std::vector<FileId> link_way_;  // the folders on the way to the last link
+  std::vector<FileId> link_way_;  // the folders on the path to that link
 };
 
 // True if a component of the key is too long to be a name.

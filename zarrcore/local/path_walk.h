@@ -27,11 +27,12 @@ struct WalkRules {
   std::vector<FileId> folders;  // the folders of the policy, resolved
   // Open descriptors, so the ids of the folders are not reused.
   std::vector<std::shared_ptr<const Descriptor>> held;
-  /// Absolute paths of the store. If a link's target begins with one of them, it is inside the
-  /// store. If the store may have moved (`store_moves`), this is verified first.
+  /// Absolute paths of the store. A link whose target begins with one of them leads into the store.
+  /// If the store may have moved (`store_moves`), the walk first checks that the path still leads
+  /// to the store.
   std::vector<std::string> store_paths;
   bool store_moves = true;
-  /// Whether to compute Walked::mode_mask. `reader` is passed to ModeMask().
+  /// True if Walked::mode_mask is computed. `reader` is passed to ModeMask().
   bool restrict_modes = true;
   uint32_t reader = 0;
   /// The access lists of files and folders; null if `restrict_modes` is false.

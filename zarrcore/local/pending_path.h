@@ -28,7 +28,7 @@ class PendingPath {
   void PushMark(std::string mark) { components_.push_back(std::move(mark)); }
 
   [[nodiscard]] bool empty() const { return components_.empty(); }
-  /// the next component is the last element
+  /// Removes and returns the next component.
   [[nodiscard]] std::string Pop() {
     std::string component = std::move(components_.back());
     components_.pop_back();
@@ -36,7 +36,7 @@ class PendingPath {
   }
 
  private:
-  std::vector<std::string> components_;  // the next one comes last
+  std::vector<std::string> components_;  // in reverse order: the next component is the last element
 };
 
 }  // namespace zarrfs

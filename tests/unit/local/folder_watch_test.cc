@@ -53,12 +53,12 @@ class FolderWatchTest : public testing::Test {
   void Write(const std::string& name, const std::string& bytes) const {
     std::ofstream(top_ / name) << bytes;
   }
-  // Whether the change count leaves `count` within some seconds.
+  // True if the change count differs from `count` within about 5 s.
   bool IsCounted(uint64_t count) const {
     for (int i = 0; i < 5000 && store_->change_count() == count; ++i) usleep(1000);
     return store_->change_count() != count;
   }
-  // Whether it stays `count` for long enough that a notice would have come.
+  // True if the change count is still `count` after 100 ms, in which an event would have arrived.
   bool Stays(uint64_t count) const {
     usleep(100'000);
     return store_->change_count() == count;
@@ -189,7 +189,7 @@ TEST_F(LimitedWatchTest, FurtherFoldersAreNotWatchedAndNothingElseIsDifferent) {
   const uint64_t count = watch_->Watch(Name(0));
   for (int turn = 0; turn < 2; ++turn) {
     for (int i = 0; i < 40; ++i) {
-      // (Two are those of the store and the array.)
+      // Two of the watches are on the store and on the array.
       EXPECT_EQ(watch_->Watch(Name(i)), i < static_cast<int>(kRoom) - 2 ? count : 0U) << i;
     }
   }
@@ -215,12 +215,12 @@ TEST_F(LimitedWatchTest, AfterAWhileTheOldestWatchesMakeRoom) {
       return unwatched_.contains(Name(1)) && unwatched_.size() >= 24;
     }));
     EXPECT_FALSE(unwatched_.contains(Name(39)));
-    EXPECT_FALSE(unwatched_.contains("a"));  // above those that are watched
+    EXPECT_FALSE(unwatched_.contains("a"));  // the parent of watched folders
     EXPECT_FALSE(unwatched_.contains(""));
   }
-  usleep(100'000);  // the last ones are reported
+  usleep(100'000);  // until the last dropped watches are reported
   const uint64_t count = watch_->change_count();
-  EXPECT_GT(count, 1U);  // an answer by a watch that made room holds no longer
+  EXPECT_GT(count, 1U);  // dropping a watch invalidates cached answers
   Write("store/a/1/0", "nobody asked since");
   usleep(100'000);
   EXPECT_EQ(watch_->change_count(), count);

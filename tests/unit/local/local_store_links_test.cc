@@ -1,4 +1,4 @@
-// Symbolic links in a local store: which are followed, and what is said of the others.
+// Symbolic links in a local store: which are followed, and how the others are reported.
 #include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -31,7 +31,7 @@ struct LinkTest : LocalStoreTest {
     fs::create_directories((root / key).parent_path());
     fs::create_symlink(target, root / key);
   }
-  // Whatever is asked for `key` is refused, with this message.
+  // Expects that every call for `key` fails with kLinkRefused and this message.
   static void ExpectRefused(const Store& store, std::string_view key, std::string_view message) {
     const auto stat = store.Stat(key);
     ASSERT_FALSE(stat) << key;
@@ -42,7 +42,7 @@ struct LinkTest : LocalStoreTest {
   }
   [[nodiscard]] std::string Outside(const fs::path& name) const { return (ext / name).string(); }
 
-  fs::path ext;  // a folder beside the store
+  fs::path ext;  // a folder outside the store
 };
 
 // --- inside
@@ -164,7 +164,7 @@ TEST_F(LinkTest, EndsBelowOneOfTheFoldersOrIsRefused) {
   ExpectRefused(*store, "by_another",
                 "by_another: a symbolic link to " + Outside("array/escape") + why + folder +
                     " or links=follow");
-  ExpectRefused(*store, "nothing_outside",  // nothing is told of what is not open to the store
+  ExpectRefused(*store, "nothing_outside",  // must not reveal that the target does not exist
                 "nothing_outside: a symbolic link to " + (outer / "nowhere").string() + why +
                     outer.string() + " or links=follow");
   EXPECT_EQ(SortedList(*store, ""), (std::vector<ListEntry>{{"below", false},
@@ -192,7 +192,7 @@ TEST_F(LinkTest, FolderAboveTheStoreIsNoReasonToRefuseWhatIsBelowIt) {
   EXPECT_EQ(ReadAll(*Open("/"), "k"), "shard");
 }
 
-// --- What is never followed
+// --- Links that are never followed
 // -----------------------------------------------------------------------
 
 TEST_F(LinkTest, ThatDanglesIsThereAndRefused) {
@@ -326,11 +326,11 @@ TEST_F(LinkTest, SpecialFilesCannotBeReadAndAreNeverOpened) {
   address.sun_family = AF_UNIX;
   fs::path("socket").string().copy(address.sun_path, sizeof address.sun_path - 1);
   const fs::path before = fs::current_path();
-  fs::current_path(root);  // the path of a socket is short
+  fs::current_path(root);  // the length of a socket's path is limited
   ASSERT_EQ(bind(socket_fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   fs::current_path(before);
 
-  // Waits until somebody opens the FIFO to read, if only for a moment.
+  // This thread blocks until the FIFO is opened for reading, however briefly.
   std::atomic<bool> let_in = false;
   std::thread writer([&] {
     const int fd = open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
@@ -357,13 +357,13 @@ TEST_F(LinkTest, SpecialFilesCannotBeReadAndAreNeverOpened) {
 }
 
 TEST_F(LinkTest, FifoThatTakesThePlaceOfAFileMeanwhileIsNeverOpened) {
-  // A long way, so that there is time while the name is looked up again.
+  // A deep folder makes lookups slow, so the names are exchanged during a read.
   std::string folder = "d";
   for (int i = 0; i < 500; ++i) folder += "/d";
   Write(folder + "/k", "file");
   const std::string fifo = (root / folder / "fifo").string();
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  // Kept open by its number, because its name moves.
+  // The FIFO is opened through this descriptor, because its name moves.
   const int place = open(fifo.c_str(), O_PATH | O_CLOEXEC);
   const std::string path = fmt::format("/proc/self/fd/{}", place);
   std::atomic<bool> let_in = false;
@@ -428,7 +428,7 @@ TEST_F(LinkTest, FileIsAsClosedAsTheFoldersOnTheWay) {
 // --- Races
 // ----------------------------------------------------------------------------------------
 
-// Reads `key` while two names are exchanged again and again: it is `bytes`, or refused.
+// Reads `key` repeatedly while two names are exchanged. Each read must return `bytes` or fail.
 void ExpectBytesOrRefusal(const Store& store, std::string_view key, std::string_view bytes,
                           const fs::path& one, const fs::path& other) {
   std::atomic<bool> done = false;

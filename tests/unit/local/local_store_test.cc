@@ -130,7 +130,7 @@ TEST_F(LocalStoreTest, TimesBeyond2262AreTheLastOne) {
   EXPECT_EQ(ReadOn(*OpenObject(*store, "k"), 1, 3), "123");
 }
 
-// --- What is no object
+// --- Keys without an object
 // ----------------------------------------------------------------------------
 
 TEST_F(LocalStoreTest, FolderIsNoObject) {
@@ -195,7 +195,7 @@ TEST_F(LocalStoreTest, UnreadableObjectIsDenied) {
   chmod(root.c_str(), 0755);
   chmod((root / "k").c_str(), 0);
   const auto store = Open();
-  // Root reads everything: this thread is somebody else for a moment.
+  // Root may read everything, so this thread briefly acts as another user.
   const bool root_runs_this = geteuid() == 0;
   if (root_runs_this) setfsuid(65534);
   EXPECT_EQ(ReadAll(*store, "k"), "permission denied");
@@ -281,9 +281,9 @@ TEST_F(LocalStoreTest, ObjectRewrittenInPlaceIsStale) {
   Write("k", "old");
   const auto object = OpenObject(*Open(), "k");
   const auto time = fs::last_write_time(root / "k");
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the clock of the file system
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // file timestamps are coarse
   Write("k", "new");
-  fs::last_write_time(root / "k", time);  // a kept time hides nothing: ctime tells
+  fs::last_write_time(root / "k", time);  // ctime still shows the change
   EXPECT_EQ(ReadOn(*object, 0, 3), "changed meanwhile");
 }
 
@@ -337,7 +337,7 @@ TEST_F(LocalStoreTest, ClosedObjectThatWasReplacedOrRemovedIsStale) {
   const auto replaced = OpenObject(*store, "replaced");
   const auto removed = OpenObject(*store, "removed");
   const auto kept = OpenObject(*store, "kept");
-  (void)OpenObject(*store, "kept");  // closes the others
+  (void)OpenObject(*store, "kept");  // evicts the descriptors of the other objects
   Replace("replaced", "new");
   fs::remove(root / "removed");
   EXPECT_EQ(ReadOn(*replaced, 0, 3), "changed meanwhile");
@@ -417,7 +417,7 @@ TEST_F(LocalStoreMountTest, OtherMountsAreReadLikeFolders) {
   EXPECT_EQ(ReadOn(*OpenObject(*store, "a/inside/c/k"), 3, 3), "the");
 }
 
-// The path of the folder decides; the mount table and /proc write some names in their own ways.
+// Mounts are found by the path of the folder. The mount table and /proc escape some names.
 TEST_F(LocalStoreMountTest, ZarrfsMountIsSeenInFoldersOfAnyName) {
   const std::vector<std::string> folders = {"a b", "a (deleted)", "a\\040b", "a\nb"};
   for (const std::string& folder : folders) ASSERT_TRUE(MountUnserved(folder + "/mnt")) << folder;

@@ -1,4 +1,4 @@
-// A local store in a temporary folder, and what tests ask of it.
+// A local store in a temporary folder, and functions to read it in tests.
 #pragma once
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ struct LocalStoreTest : testing::Test {
     std::ofstream(root / key, std::ios::trunc) << bytes;
   }
 
-  // Writes a file beside the old one and renames it over it.
+  // Writes a new file and renames it over the old one.
   void Replace(const fs::path& key, std::string_view bytes) const {
     Write("replacement", bytes);
     fs::rename(root / "replacement", root / key);
@@ -63,7 +63,7 @@ struct LocalStoreTest : testing::Test {
   fs::path outer, root;
 };
 
-// What is read, or the name of the error.
+// The bytes read, or the name of the error.
 inline std::string ReadRange(const Store& store, std::string_view key, ByteRange range,
                              size_t buffer = 100) {
   std::string bytes(buffer, '?');
@@ -97,13 +97,14 @@ inline std::vector<ListEntry> SortedList(const Store& store, std::string_view fo
 struct LocalStoreMountTest : LocalStoreTest {
   void SetUp() override {
     LocalStoreTest::SetUp();
-    // Mounts of its own, so that no other process meets the one that nobody serves.
-    // (In a chroot whose root is no mount point there is nothing to make private: EINVAL.)
+    // A private mount namespace keeps other processes away from the unserved mount. In a chroot
+    // whose root is not a mount point, making "/" private fails with EINVAL, but is not needed.
     if (unshare(CLONE_NEWNS) != 0 ||
         (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 && errno != EINVAL)) {
       FAIL() << "these tests mount: run them as root";
     }
-    // Copies of other mounts would keep these alive after they were unmounted.
+    // The new namespace has copies of all zarrfs mounts. They would keep the file systems alive
+    // after the originals are unmounted.
     std::ifstream lines("/proc/self/mounts");
     for (std::string source, point, type, rest; lines >> source >> point >> type;) {
       std::getline(lines, rest);
@@ -111,7 +112,7 @@ struct LocalStoreMountTest : LocalStoreTest {
     }
   }
   void TearDown() override {
-    if (fuse >= 0) close(fuse);  // ends the connection: whoever waits for an answer gets an error
+    if (fuse >= 0) close(fuse);  // ends the connection, so waiting requests fail
     for (auto at = mounts.rbegin(); at != mounts.rend(); ++at) umount2(at->c_str(), MNT_DETACH);
     LocalStoreTest::TearDown();
   }
@@ -126,7 +127,7 @@ struct LocalStoreMountTest : LocalStoreTest {
     return true;
   }
 
-  // A zarrfs mount that nobody serves: whoever sends it a request waits for ever.
+  // Makes a zarrfs mount that no process serves, so any request to it hangs.
   bool MountUnserved(const fs::path& key) {
     fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     return fuse >= 0 && Mount(key, "fuse.zarrfs",
@@ -134,7 +135,7 @@ struct LocalStoreMountTest : LocalStoreTest {
                                   ",rootmode=40000,user_id=0,group_id=0,default_permissions");
   }
 
-  // Fails if `ask` waits for a mount that nobody serves.
+  // Fails if `ask` hangs on the unserved mount.
   void ExpectAnswers(const std::function<void()>& ask) {
     auto asked = std::async(std::launch::async, ask);
     if (asked.wait_for(std::chrono::seconds(10)) == std::future_status::ready) return;

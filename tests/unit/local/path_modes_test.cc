@@ -23,12 +23,12 @@ TEST(ModeMask, AClassOfUsersKeepsItsBitsOnlyIfEachFolderLetsItThrough) {
       {{{0700, kAlice, kLab}}, kAlice, kLab, 0700},
       {{{0750, kAlice, kLab}}, kAlice, kLab, 0770},
       {{{0755, 0, 0}, {0750, kAlice, kLab}}, kAlice, kLab, 0770},
-      // Of another owner or group it is not known who is meant.
+      // If the folder has another owner or group, only x bits of both group and others count.
       {{{0750, kBob, kLab}}, kAlice, kLab, 0070},
       {{{0711, kBob, kStaff}}, kAlice, kLab, 0777},
       {{{0710, kBob, kStaff}}, kAlice, kLab, 0},
       {{{0644, kAlice, kLab}}, kAlice, kLab, 0},
-      // Who runs this got there.
+      // The reader may pass through all folders.
       {{{0, kBob, kStaff}}, kReader, kLab, 0700},
   };
   for (const auto& [folders, uid, gid, mask] : cases) {
