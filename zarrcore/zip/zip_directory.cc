@@ -202,8 +202,8 @@ Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
 }  // namespace
 
 Result<ZipDirectoryPlace> FindZipDirectory(View tail, uint64_t file_size) {
-  // The comment may contain bytes that look like an end record. The real record is the one whose
-  // comment ends with the file.
+  // The comment may contain bytes that look like an end record. The comment of the real record ends
+  // at the end of the file.
   for (size_t at = tail.size() < kEnd ? 0 : tail.size() - kEnd + 1; at-- > 0;) {
     if (Get32(tail, at) != kEndSignature) continue;
     if (at + kEnd + Get16(tail, at + 20) != tail.size()) continue;
@@ -251,15 +251,15 @@ Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPl
   const auto name_of = [all](uint64_t at) { return SortedNameOf(all.substr(at)); };
   std::ranges::sort(records, [&](uint64_t a, uint64_t b) {
     const int order = name_of(a).compare(name_of(b));
-    // Of equal names, the record that comes last in the file is sorted first.
+    // Sort records with equal names by descending offset, so the last one in the file comes first.
     return order != 0 ? order < 0 : a > b;
   });
   const auto is_repeated = [&](uint64_t a, uint64_t b) { return name_of(a) == name_of(b); };
   records.erase(std::unique(records.begin(), records.end(), is_repeated), records.end());
   for (size_t i = 0; i < records.size(); ++i) {
     const std::string_view name = directory.SortedName(i);
-    // In sorted order, names that extend a name follow it directly. The contents of a folder of
-    // that name come later.
+    // In sorted order, all names that begin with a name directly follow it. Those that are below a
+    // folder of that name need not come first.
     if (i + 1 == records.size() || !directory.SortedName(i + 1).starts_with(name)) continue;
     if (name.ends_with('/')) continue;
     const std::string below = std::string(name) + "/";

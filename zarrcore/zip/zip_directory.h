@@ -35,7 +35,7 @@ struct ZipMember {
 inline constexpr uint16_t kZipStored = 0;
 inline constexpr uint16_t kZipDeflated = 8;
 
-/// Where the directory is in the file.
+/// The position and size of the directory in the file.
 struct ZipDirectoryPlace {
   uint64_t offset = 0;
   uint64_t size = 0;  // in bytes
@@ -45,12 +45,13 @@ struct ZipDirectoryPlace {
   [[nodiscard]] uint64_t bytes_in_memory() const { return size + members * sizeof(uint64_t); }
 };
 
-/// How many bytes at the end of a file FindZipDirectory() needs: the end records and the longest
-/// comment.
+/// The number of bytes at the end of a file that FindZipDirectory() needs: the end records and the
+/// longest comment.
 inline constexpr size_t kZipTail = 22 + 0xFFFF + 20 + 56;
 
 /// Finds the directory from the last bytes of a file of `file_size` bytes: the whole file, or
-/// kZipTail bytes. The result is within the file. kDamaged if there is no directory.
+/// kZipTail bytes. The result is within the file. kDamaged if the file has no valid directory,
+/// kUnsupported if the archive is split into several files.
 [[nodiscard]] Result<ZipDirectoryPlace> FindZipDirectory(std::span<const std::byte> tail,
                                                          uint64_t file_size);
 
@@ -58,18 +59,19 @@ class ZipDirectory {
  public:
   ZipDirectory() = default;  // an empty directory
 
-  /// Parses the directory at `place`, whose bytes are `bytes`. Names lose a leading "./". In a file
-  /// made by Windows without any "/", each `\` becomes "/"; a file with both is kDamaged. Of
-  /// several members of one name, the last one counts. kDamaged if a record is cut off, invalid, or
-  /// reaches beyond the beginning of the directory; if a name is not a path inside the archive
-  /// ("/etc", "../a"); or if a file and a folder have the same name.
+  /// Parses `bytes`, the directory at `place`. Removes a leading "./" from names. If names made by
+  /// Windows have a `\` and no name has a "/", each `\` becomes "/"; an archive with both is
+  /// kDamaged. If several members have the same name, the last one counts. kDamaged if a record is
+  /// truncated or invalid, or its member overlaps the directory; if a name is not a path inside the
+  /// archive ("/etc", "../a"); or if a file and a folder have the same name.
   [[nodiscard]] static Result<ZipDirectory> Parse(std::string bytes,
                                                   const ZipDirectoryPlace& place);
 
-  /// The number of members. They are numbered in the order of their names, byte by byte.
+  /// The number of members. Members are numbered in the bytewise order of their sorted names.
   [[nodiscard]] size_t size() const { return records_.size(); }
   [[nodiscard]] ZipMember At(size_t number) const;
-  /// The number of the first member whose sorted name is `name` or follows it.
+  /// The number of the first member whose sorted name is equal to `name` or greater; size() if none
+  /// is.
   [[nodiscard]] size_t LowerBound(std::string_view name) const;
   /// The name by which member `number` is sorted. The sorted name of a folder ends in a slash.
   [[nodiscard]] std::string_view SortedName(size_t number) const;

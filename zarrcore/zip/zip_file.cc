@@ -21,9 +21,9 @@ constexpr size_t kPiece = 256u << 10;
 // Memory of inflate() in bytes, excluding input and output.
 constexpr uint64_t kInflateState = 64u << 10;
 
-// If the requested range begins this close to a member's local header, one request reads both. The
-// header states where the member's bytes begin: after a name and extra fields, which are rarely
-// longer than kLikelyExtra.
+// If the requested range ends within kNear bytes of the member's beginning, one request reads the
+// local header and the range. The header states where the member's bytes begin: after a name and
+// extra fields, which are rarely longer than kLikelyExtra.
 constexpr uint64_t kNear = 64u << 10;
 constexpr uint64_t kLikelyExtra = 64;
 
@@ -107,7 +107,7 @@ Result<void> Inflate(const Object& file, const ZipMember& member, uint64_t data,
   return {};
 }
 
-// A file whose first bytes were already read. Reads of these bytes make no request.
+// A file with a run of bytes that is already in memory. Reads within that run make no request.
 class FileWithHead final : public Object {
  public:
   static Result<FileWithHead> Read(const Object& file, uint64_t begin, uint64_t length) {
@@ -246,7 +246,7 @@ ObjectInfo ZipFile::InfoOfFolder() const {
   info.version.etag += fmt::format("zip {}", info.version.size);
   info.version.size = 0;
   info.is_folder = true;
-  info.mode |= (info.mode & 0444U) >> 2;  // whoever may read a folder may also search it
+  info.mode |= (info.mode & 0444U) >> 2;  // users who may read a folder may also search it
   return info;
 }
 

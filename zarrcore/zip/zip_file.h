@@ -20,7 +20,7 @@ namespace zarrfs {
 
 /// One version of a zip file. Immutable, except for its freshness.
 struct ZipFile {
-  MemoryBudget::Share memory;            // for the directory; destroyed last
+  MemoryBudget::Share memory;            // the memory of the directory; destroyed last
   std::shared_ptr<const Object> object;  // the zip file
   ZipDirectory directory;
   uint64_t members_end = 0;     // offset of the central directory, which follows the members
@@ -46,9 +46,9 @@ class InflatedMembers {
   };
   using BytesPtr = std::shared_ptr<const Bytes>;
 
-  /// All bytes of a deflated member, whose deflated bytes begin at `data` in `file`. kIo if they do
-  /// not match the member's size and CRC. Otherwise fails like Object::Read() or
-  /// MemoryBudget::Take().
+  /// Returns all bytes of a deflated member, whose deflated bytes begin at offset `data` in `file`.
+  /// kIo if the inflated bytes do not match the member's size and CRC. Otherwise fails like
+  /// Object::Read() or MemoryBudget::Take().
   [[nodiscard]] Result<BytesPtr> Get(const Object& file, const ZipMember& member, uint64_t data);
 
   /// True if the member is cached.
@@ -79,10 +79,12 @@ class InflatedMembers {
 /// The offset of a member's bytes in the file. kUnsupported or kIo if the member cannot be read.
 [[nodiscard]] Result<uint64_t> FindZipMember(const ZipFile& zip, const ZipMember& member);
 
-/// Reads from a member that is a file, like Store::Read(). One read of the zip file suffices for
-/// ranges within the first 64 KiB of a member, and for a deflated member of at most 64 KiB. Other
-/// ranges need two. If a stored member of at most 64 KiB is read whole, its CRC is checked.
-/// kUnsupported or kIo if the member cannot be read.
+/// Reads from a member that is a file, like Store::Read(). One read of the zip file usually
+/// suffices for ranges within the first 64 KiB of a stored member, and for a deflated member that
+/// is cached or has at most 64 KiB of deflated bytes. Other ranges of stored members need two
+/// reads. Other deflated members need one read for the header, and one for each 256 KiB. If a
+/// stored member of at most 64 KiB is read whole, its CRC is checked. kUnsupported or kIo if the
+/// member cannot be read.
 [[nodiscard]] Result<ReadAnswer> ReadZipMember(const ZipFile& zip, const ZipMember& member,
                                                std::shared_ptr<InflatedMembers> inflated,
                                                ByteRange range, std::span<std::byte> out);

@@ -82,7 +82,7 @@ class ZipStore final : public StoreInFile<ZipFile> {
       return Fail(ErrorCode::kNotFound, "{}: a file, not a folder", folder);
     }
     std::string prefix = JoinKey(folder_, folder);
-    while (prefix.ends_with('/')) prefix.pop_back();  // `folder` may end in a slash
+    while (prefix.ends_with('/')) prefix.pop_back();  // JoinKey() adds a slash if `folder` is ""
     if (!prefix.empty()) prefix += '/';
     return std::make_unique<ZipFolderStream>(std::move(found->zip), std::move(prefix));
   }
@@ -109,7 +109,7 @@ class ZipStore final : public StoreInFile<ZipFile> {
  private:
   struct Found {
     ZipFilePtr zip;
-    std::optional<ZipMember> member;  // absent for a folder without a record of its own
+    std::optional<ZipMember> member;  // nullopt for a folder
   };
 
   [[nodiscard]] Result<Found> Find(std::string_view key, Age max_age) const {

@@ -221,7 +221,7 @@ TEST_F(ZipStoreTest, DamagedDirectoriesAreErrors) {
     EXPECT_FALSE(TryOpen(file.substr(0, length))) << "cut off after " << length;
   }
   std::string wrong = file;
-  wrong[wrong.size() - 12] = 3;  // members
+  wrong[wrong.size() - 12] = 3;  // the number of members
   EXPECT_NE(WhyNot(wrong).find("too many members"), std::string::npos);
   wrong[wrong.size() - 12] = 1;
   EXPECT_NE(WhyNot(wrong).find("record 1 of its directory"), std::string::npos);
@@ -229,7 +229,7 @@ TEST_F(ZipStoreTest, DamagedDirectoriesAreErrors) {
   wrong[file.find("PK\1\2")] = 'X';
   EXPECT_NE(WhyNot(wrong).find("record 0 of its directory"), std::string::npos);
   wrong = file;
-  wrong[wrong.size() - 18] = 1;  // this disk
+  wrong[wrong.size() - 18] = 1;  // the number of this disk
   EXPECT_NE(WhyNot(wrong).find("several parts"), std::string::npos);
 }
 
@@ -247,7 +247,7 @@ TEST_F(ZipStoreTest, NamesThatAreNoPathsAreErrors) {
 }
 
 TEST_F(ZipStoreTest, BackslashesOfWindowsAreSlashesWhereNoMemberHasOne) {
-  constexpr uint32_t kFile = 0100644;  // of Unix
+  constexpr uint32_t kFile = 0100644;  // the Unix mode of a regular file
   zip.Add("zarr.json", "{}");
   zip.Add("t\\", "");
   zip.Add("t\\c\\0", "shard");
