@@ -34,9 +34,9 @@ using CacheFileNumbers = std::array<uint64_t, 4>;
 /// an object, 16 for a file in kNewFiles.
 [[nodiscard]] bool IsHexadecimal(std::string_view name, size_t length);
 
-/// Checks that the folder is a cache of zarrfs, and marks it as one. The folder must be empty, or
-/// marked, or contain only the names above, "lost+found" and ".snapshot". Otherwise
-/// kInvalidArgument; the message has the foreign name.
+/// Checks that the folder is a cache of zarrfs or may become one, and marks it as one. The folder
+/// must be empty, or marked, or contain only the names above, "lost+found" and ".snapshot".
+/// Otherwise kInvalidArgument; the message contains the foreign name.
 [[nodiscard]] Result<void> ClaimCacheFolder(const Descriptor& folder, const std::string& path);
 
 }  // namespace zarrfs

@@ -19,8 +19,8 @@
 namespace zarrfs {
 namespace {
 
-// The maximum age of a cached listing, in nanoseconds. Files that other processes write may go
-// unnoticed for this long.
+// If a range is not in a cached listing that is older than this, in nanoseconds, the folder is
+// listed again. Files that other processes write may go unnoticed for this long.
 constexpr int64_t kListingNs = 1'000'000'000;
 // Maximum number of files that are considered for one object.
 constexpr size_t kMaxPieces = 1u << 16;

@@ -28,8 +28,8 @@
 namespace zarrfs {
 
 /// Creates the folder if necessary. Does nothing if `path` is empty. kPermissionDenied, with
-/// advice, unless the folder belongs to this user and nobody else can enter it, because whoever can
-/// write to the cache controls the bytes that readers get.
+/// advice, unless the folder belongs to this user and nobody else can enter it, because a user who
+/// can write to the cache controls the bytes that readers get.
 [[nodiscard]] Result<void> PrepareCacheFolder(const std::string& path);
 
 class DiskCache {
@@ -41,8 +41,8 @@ class DiskCache {
 
   [[nodiscard]] int folder() const { return folder_.get(); }
 
-  /// A version of an object of which all bytes in `range` seem to be cached; nullopt if no version
-  /// is.
+  /// Returns a version of the object whose bytes in `range` all seem to be cached; nullopt if no
+  /// version qualifies.
   [[nodiscard]] std::optional<Version> Find(std::string_view object, ByteRange range);
   /// Fills `out` with the bytes of the object's `version` from `begin` on. False if they are not
   /// cached. The version is identified by size, mtime_ns and etag.
@@ -62,7 +62,7 @@ class DiskCache {
     uint64_t end;
     auto operator<=>(const Piece&) const = default;  // NOLINT(modernize-use-nullptr)
   };
-  // A recent listing of an object's folder.
+  // A cached listing of an object's folder.
   struct Listing {
     int64_t listed_ns = 0;
     std::vector<Piece> pieces = {};
@@ -70,13 +70,14 @@ class DiskCache {
 
   DiskCache(Descriptor folder, uint64_t capacity)
       : folder_(std::move(folder)), space_(folder_, capacity) {}
-  // Lists the folder of an object; `path` is relative to the cache's folder. `again`: ignores a
-  // recent listing, to find files of other processes.
+  // Lists the folder of an object; `path` is relative to the cache's folder. Uses a cached listing;
+  // with `again` only one that is younger than a second, to find files of other processes.
   [[nodiscard]] std::shared_ptr<const Listing> List(const std::string& path, bool again);
   void Keep(const std::string& path, Listing listing);
   // Returns adjacent pieces that cover `wanted`; empty if a byte is missing.
   [[nodiscard]] static std::vector<Piece> Cover(const Listing& listing, const Piece& wanted);
-  // Opens the piece's file. nullopt if the file does not match its name; the file is then removed.
+  // Opens the piece's file. nullopt if it cannot be opened. Also nullopt if the file does not match
+  // its name; the file is then removed.
   [[nodiscard]] std::optional<DiskEntryFile> OpenPiece(const std::string& path, const Piece& piece,
                                                        std::string_view object);
   void Remove(const std::string& path, const Piece& piece);

@@ -1,4 +1,4 @@
-// DiskEntry: one file of the DiskCache, with a range of an object's bytes and its description.
+// DiskEntry: one file of the DiskCache, with a range of an object's bytes and their description.
 //
 //   head, of 64 bytes | name of the object | ETag | a CRC-32C for each kBlock bytes | the bytes
 //
@@ -19,9 +19,9 @@
 namespace zarrfs {
 
 struct DiskEntry {
-  /// Number of bytes per checksum. To return any byte of a block, the whole block is read.
+  /// Number of bytes per checksum. Reading any byte of a block reads the whole block.
   static constexpr size_t kBlock = 64u << 10;
-  /// Maximum number of bytes in a file.
+  /// Maximum number of an object's bytes in one file.
   static constexpr size_t kMaxBytes = 8u << 20;
   /// Maximum length of the object's name and its ETag together.
   static constexpr size_t kMaxText = 8u << 10;
@@ -34,8 +34,8 @@ struct DiskEntry {
   [[nodiscard]] uint64_t end() const { return begin + length; }
 };
 
-/// Encodes everything before the bytes. `bytes` are the bytes of the file, entry.length of them.
-/// Empty if the entry exceeds the limits above or has no bytes.
+/// Encodes everything in the file before the object's bytes. `bytes`: the object's bytes, whose
+/// number is entry.length. Returns nothing if the entry exceeds the limits above or has no bytes.
 [[nodiscard]] std::vector<std::byte> HeadOf(const DiskEntry& entry,
                                             std::span<const std::byte> bytes);
 
@@ -46,10 +46,10 @@ class DiskEntryFile {
   [[nodiscard]] static std::optional<DiskEntryFile> Open(Descriptor file);
 
   [[nodiscard]] const DiskEntry& entry() const { return entry_; }
-  /// Reads the object's bytes from `offset` on, which must be in the entry. False if they are not
-  /// the bytes that were written.
+  /// Reads the object's bytes from `offset` on; the whole range must be in the entry. False if they
+  /// are not the bytes that were written.
   [[nodiscard]] bool Read(uint64_t offset, std::span<std::byte> out) const;
-  /// Sets the time of the last use to now, unless it is less than a minute old.
+  /// Sets the time of the last use to now, unless that time is less than a minute old.
   void Touch() const;
 
  private:

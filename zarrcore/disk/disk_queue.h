@@ -31,16 +31,17 @@ class DiskQueue {
     std::vector<std::byte> bytes = {};  // empty if the question had no version
   };
 
-  /// `on_answer` is called on another thread when an answer is ready. The cache and the threads may
-  /// outlive this object, so a hung disk does not block its destructor.
+  /// `on_answer` is called on another thread when an answer is ready, and must not call this
+  /// object. The cache and the threads may outlive this object, so a hung disk does not block its
+  /// destructor.
   DiskQueue(std::unique_ptr<DiskCache> cache, std::function<void()> on_answer);
   ~DiskQueue();
   DiskQueue(const DiskQueue&) = delete;
   DiskQueue& operator=(const DiskQueue&) = delete;
 
-  /// Asks a question. It is answered unless the disk hangs.
+  /// Enqueues a question. It is answered unless the disk hangs.
   void Ask(Question question);
-  /// The answers that became ready since the last call.
+  /// Returns the answers that became ready since the last call.
   [[nodiscard]] std::vector<Answer> Take();
   /// Writes bytes to the cache in the background. Drops them if too many bytes are waiting.
   void Keep(std::string object, Version version, uint64_t begin, std::vector<std::byte> bytes);

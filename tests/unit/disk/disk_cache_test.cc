@@ -50,7 +50,7 @@ class DiskCacheTest : public ::testing::Test {
   void Write(const Version& version, uint64_t begin, size_t length) {
     cache_->Write(kObject, version, begin, BytesAt(begin, length));
   }
-  // Whether it is there; wrong bytes are a failure.
+  // True if the range is cached. The test fails if the bytes are wrong.
   static bool Has(DiskCache& cache, const Version& version, uint64_t begin, size_t length,
                   std::string_view object = kObject) {
     Bytes bytes(length);
@@ -95,7 +95,7 @@ TEST_F(DiskCacheTest, ReadsAnyPartOfTheWrittenRange) {
   EXPECT_FALSE(Has(*cache_, version_, 1000, 10, "https://host/store/c/1"));
 }
 
-// Files and folders of somebody else, in all places where the cache looks.
+// Files and folders of other programs, in all folders that the cache searches.
 class ForeignFilesTest : public DiskCacheTest {
  protected:
   void Put(const std::string& name, size_t bytes = 2 << 20) {
@@ -128,7 +128,7 @@ TEST_F(ForeignFilesTest, AreNeverRemoved) {
     fs::create_directories(folder_ / folder);
     foreign_.push_back(folder_ / folder);
   }
-  // Links with names of the cache's.
+  // Symbolic links with names that the cache uses.
   Put("elsewhere/result.nc");
   const fs::path link = own.parent_path() / "0123456789abcdef-0-1-2";
   fs::create_symlink(folder_ / "elsewhere/result.nc", link);
@@ -137,7 +137,7 @@ TEST_F(ForeignFilesTest, AreNeverRemoved) {
   foreign_.insert(foreign_.end(), {link, folder_ / "cd", folder_ / "new/0123456789abcdef"});
   fs::last_write_time(own, fs::file_time_type::clock::now() - std::chrono::hours(9000));
 
-  // The first file makes it count anew, and there is room for no second one.
+  // Without the file "taken", the first write counts all files. There is no space for a second one.
   fs::remove(folder_ / "taken");
   const auto small = Open(DiskSpace::BlocksOf(3000));
   for (uint64_t i = 0; i < 4; ++i) {
@@ -171,7 +171,7 @@ TEST_F(ForeignFilesTest, AFolderThatHasThemIsRefused) {
   std::ofstream(others / "CACHEDIR.TAG") << "Signature: 8a477f597d28d172789f06886806bc55\n";
   EXPECT_NE(why_not(others).find("'CACHEDIR.TAG'"), std::string::npos) << "of another program";
 
-  // What a zarrfs of before has left, on a file system of its own.
+  // The cache of an older zarrfs, which did not mark the folder, at the root of a file system.
   const fs::path before = make("before");
   for (const char* const name : {"ab", "new", "lost+found", ".snapshot"}) {
     fs::create_directory(before / name);
@@ -201,7 +201,7 @@ TEST_F(DiskCacheTest, AnotherCacheInTheFolderSeesIt) {
   EXPECT_FALSE(Has(*other, version_, 0, 1000));
   Write(version_, 0, 1000);
   EXPECT_TRUE(Has(*Open(), version_, 0, 1000));
-  // One that has looked before looks again after a second.
+  // A cache with a cached listing lists the folder again after a second.
   for (int tries = 0; tries < 600 && !Has(*other, version_, 0, 1000); ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
@@ -282,7 +282,7 @@ TEST_F(DiskCacheTest, StaysWithinItsSizeAndEvictsTheLeastRecentlyUsed) {
     DiskCache& one = i % 2 == 0 ? *cache_ : *second;
     one.Write(fmt::format("{}{}", kObject, i), large, i * 50'000, BytesAt(i * 50'000, 50'000));
     EXPECT_LE(BytesOfFiles(), capacity);
-    for (const auto& file : Files()) {  // Time passes.
+    for (const auto& file : Files()) {  // makes all files an hour older
       fs::last_write_time(file, fs::last_write_time(file) - std::chrono::hours(1));
     }
     if (i > 0) Has(*cache_, large, 0, 50'000, fmt::format("{}0", kObject));
@@ -329,7 +329,7 @@ TEST_F(DiskCacheTest, ADiskThatFailsIsAMissAndTakesNothing) {
   Write(version_, 0, 1000);
   const fs::path file = Files().at(0);
   fs::remove(file);
-  fs::create_directory(file);  // Reading it is an error, and so is removing it.
+  fs::create_directory(file);  // can neither be read nor removed like a file
   EXPECT_FALSE(Has(*cache_, version_, 0, 1000));
   Write(version_, 0, 1000);
   EXPECT_FALSE(Has(*cache_, version_, 0, 1000));
