@@ -5,7 +5,7 @@
 //   if (!cursor.status()) return Fail(cursor.status());
 //
 // Holds one chunk and the open shard, regardless of the shard's size. Not thread-safe. If the shard
-// is replaced in the meantime, the cursor reopens it and continues in the new version.
+// is replaced during the iteration, the cursor reopens it and continues in the new version.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct CursorOptions {
   std::span<const uint64_t> prefix = {};  // visits only chunks whose coordinates begin with this
   Slot from{};                            // the first slot to visit
   Age max_age = kAnyAge;
-  bool include_missing = false;  // otherwise, visits only chunks that are present or damaged
+  bool include_missing = false;  // if false, visits only chunks that are present or damaged
   Sizes sizes = Sizes::kChecked;
 };
 
@@ -37,22 +37,22 @@ class ChunkCursor {
   /// `source` must outlive this object.
   ChunkCursor(const ChunkSource& source, OuterIndex outer, const CursorOptions& options = {});
 
-  /// The next chunk, valid until the next call. Null at the end, or if status() fails. If a shard
-  /// is damaged or the store refuses to read it, all its chunks are returned with the error. If the
-  /// object does not exist, all its chunks are missing.
+  /// Returns the next chunk, which is valid until the next call. Null at the end, or if status()
+  /// fails. If a shard is damaged or the store refuses to read it, all its chunks are returned with
+  /// the error. If the object does not exist, all its chunks are missing.
   [[nodiscard]] const ListedChunk* Next();
 
-  /// Fails only if the store cannot answer now: it would block, timed out, or ran out of
-  /// descriptors.
+  /// Fails only if the store cannot answer now: the call would block, was interrupted or timed out,
+  /// or no descriptors are free.
   [[nodiscard]] const Result<void>& status() const { return status_; }
 
-  /// True if the stored object was opened. False if no slots remained to be listed.
+  /// True once Next() has tried to open the stored object. Stays false if there are no slots.
   [[nodiscard]] bool is_open() const { return shard_.has_value(); }
   /// The validity of everything read so far; unknown until is_open().
   [[nodiscard]] Validity validity() const { return validity_; }
 
  private:
-  // Opens the stored object. False if the iteration ends there.
+  // Opens the stored object. False if the iteration ends without a chunk.
   bool Open(bool may_read);
   void MoveTo(uint64_t slot);
   // Number of slots to skip because the chunk at slot_ is outside the array or the stored object;

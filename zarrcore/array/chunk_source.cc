@@ -95,8 +95,8 @@ std::optional<size_t> ChunkSource::PrefixOfKey(std::string_view key, ChunkCoordi
 
 Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const {
   Error named{error.code, fmt::format("{}: {}", ObjectKey(outer), error.message)};
-  // The cache does not keep an object that was only stat'ed, so the mark that the problem was
-  // reported would be lost. The problem is reported when the object is opened.
+  // The cache does not keep an object that was only stat'ed, so `reported` would be lost. The
+  // problem is reported when the object is opened.
   const bool is_kept = shard.object != nullptr;
   if (report_ && is_kept && !shard.reported.exchange(true)) report_(named);
   return named;
@@ -309,7 +309,7 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     if (!searched) return Fail(searched);
     return std::vector<uint64_t>(found.begin(), found.end());
   }
-  // Leaves each folder of shards as soon as the rest of the folder cannot add new values.
+  // Leave each folder of shards as soon as the rest of the folder cannot add new values.
   const auto values = objects->NextCoordinates({fixed.data(), dimension});
   if (!values) return Fail(values);
   for (const uint64_t value : *values) {

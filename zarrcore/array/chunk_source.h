@@ -53,8 +53,8 @@ struct Located {
   Validity validity;
 };
 
-/// How to treat an unsharded chunk of an impossible size: kDamaged (kChecked), or only a report
-/// (kAny).
+/// The treatment of an unsharded chunk of an impossible size. kChecked: the lookup fails with
+/// kDamaged. kAny: the size is only reported.
 enum class Sizes { kChecked, kAny };
 
 class ChunkSource;
@@ -100,13 +100,14 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   /// Records that an object has changed now.
   void SetChanged() const { shards_->SetChanged(); }
 
-  /// Finds a chunk. kDamaged, with key and reason, if the index is invalid. With Sizes::kChecked,
-  /// also if the chunk is empty, or if an uncompressed chunk has the wrong size. With `may_read`
-  /// false, an unsharded chunk is not opened, which suffices if only the location is needed.
+  /// Finds a chunk. kDamaged, with key and reason, if the index is invalid, or if an uncompressed
+  /// chunk in a shard has the wrong size. With Sizes::kChecked, also if an unsharded chunk is
+  /// empty, or is uncompressed and has the wrong size. With `may_read` false, an unsharded chunk in
+  /// a fast store is not opened, which suffices if only the location is needed.
   [[nodiscard]] Result<Located> Locate(InnerIndex chunk, Age max_age, bool may_read = true,
                                        Sizes sizes = Sizes::kChecked) const;
 
-  /// A stored object as of an earlier step of the store; see ShardCache::OpenAsOf().
+  /// Opens a stored object of an earlier step of the store; see ShardCache::OpenAsOf().
   [[nodiscard]] Result<OpenShardPtr> OpenAsOf(OuterIndex outer, uint32_t step) const {
     return shards_->OpenAsOf(outer, step);
   }
@@ -116,8 +117,8 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
                                                               InnerIndex chunk,
                                                               Sizes sizes = Sizes::kChecked) const;
 
-  /// Adds the object's key to `error`, which was found in a stored object, and returns it. Reports
-  /// it once per object and version.
+  /// Returns `error`, which concerns a stored object, with the object's key in the message. Also
+  /// reports the error, once per object and version.
   [[nodiscard]] Error Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const;
 
   /// True if a later version of the stored object may be indistinguishable from this version, so
@@ -138,18 +139,18 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   /// A sorted list of the objects that VisitOuter() visits.
   [[nodiscard]] Result<std::vector<OuterIndex>> ListOuter(std::span<const uint64_t> prefix) const;
 
-  /// A cursor over the objects that VisitOuter() visits. It watches the folders it lists. This
-  /// object must outlive the cursor.
+  /// A cursor over the objects that VisitOuter() visits. It watches the folders that it lists if
+  /// the naming is decided. This object must outlive the cursor.
   [[nodiscard]] Result<std::unique_ptr<StoredObjectsCursor>> OuterCursor(
       std::span<const uint64_t> prefix) const;
 
-  /// True if the coordinates of a stored chunk begin with `prefix`, or the folder cannot be read.
-  /// The answer is valid for as long as the chunk that was found.
+  /// True if the coordinates of a stored chunk begin with `prefix`, or a folder cannot be read. The
+  /// validity is known only if a chunk was found.
   [[nodiscard]] Result<Valid<bool>> AnyChunk(std::span<const uint64_t> prefix, Age max_age) const;
 
-  /// The next coordinate of the stored chunks whose coordinates begin with `prefix`: all its
-  /// values, sorted. If a folder cannot be read, includes all values that its chunks may have.
-  /// Empty if the prefix has all coordinates of a chunk.
+  /// The values, sorted, of the next coordinate of all stored chunks whose coordinates begin with
+  /// `prefix`. Includes all values that the chunks in an unreadable subfolder may have. Fails if
+  /// the top folder cannot be listed. Empty if the prefix has all coordinates of a chunk.
   [[nodiscard]] Result<std::vector<uint64_t>> NextCoordinates(std::span<const uint64_t> prefix,
                                                               Age max_age) const;
 
@@ -165,7 +166,7 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   };
   struct Found {
     std::optional<ChunkLocation> location;
-    // For a missing chunk: the number of missing chunks from here on along the last axis.
+    // For a missing chunk: the number of missing chunks along the last axis, starting with it.
     uint64_t missing = 0;
   };
 

@@ -76,8 +76,8 @@ struct ArrayLayout {
     return outers_differ() ? outer_axes[axis].CountOf(outer) : inner_per_outer[axis];
   }
 
-  /// Sets `counts` to the value of levels[0].counts for the given outer chunk. Outer chunks may
-  /// differ in shape.
+  /// Sets `counts` to the value of levels[0].counts for the given outer chunk, which may differ in
+  /// shape from other outer chunks.
   void CountsOf(OuterIndex outer, ChunkCoordinates& counts) const;
 };
 

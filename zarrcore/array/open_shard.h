@@ -35,7 +35,7 @@ struct OpenShard {
   bool is_absent = false;           // the object does not exist, which is cached for slow stores
 
   mutable Freshness freshness;
-  mutable std::atomic<bool> reported{false};  // whether the damage was reported
+  mutable std::atomic<bool> reported{false};  // true once the damage was reported
   /// The latest epoch number of this version, or 0 if unknown. Users of this class set it, so reads
   /// need not look it up in a table. All numbers come from one table per ChunkSource. Any thread
   /// may set it; relaxed order suffices.

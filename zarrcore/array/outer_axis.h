@@ -13,8 +13,8 @@ namespace zarrfs {
 
 class OuterAxis {
  public:
-  /// `edges`: the lengths of the stored objects in elements, each a multiple of `inner_length`; at
-  /// least one.
+  /// `edges`: at least one run of lengths of stored objects, in elements. Each length is a multiple
+  /// of `inner_length`.
   OuterAxis(std::span<const EdgeRun> edges, uint64_t inner_length);
 
   [[nodiscard]] bool differs() const { return runs_.size() > 1; }

@@ -94,7 +94,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   [[nodiscard]] Validity WatchFolderOf(const ChunkNaming& form) {
     return WatchOf(*shards_.store_, FolderOf(KeyIn(form)), form);
   }
-  // Keeps the key, because most loaders use it several times.
+  // Caches the key, because most loaders use it several times.
   const std::string& KeyIn(const ChunkNaming& form) {
     if (form_ != &form) {
       key_ = shards_.KeyIn(form, outer_);
@@ -129,7 +129,7 @@ ShardCache::Answer ShardCache::Open(OuterIndex outer, Age max_age) const {
 }
 
 ShardCache::Answer ShardCache::Look(OuterIndex outer, Age max_age) const {
-  // In a store that changes in steps, a file that was only stat'ed might be read after the next
+  // In a store that changes in steps, a chunk that was only stat'ed might be read after the next
   // step, so the object must be opened now.
   if (store_->ChangesInSteps()) {
     if (auto opened = Open(outer, max_age); opened.value) return opened;

@@ -33,11 +33,11 @@ class ShardCache {
   /// Opens a stored object, and reads its index if it is a shard.
   [[nodiscard]] Answer Open(OuterIndex outer, Age max_age) const;
 
-  /// Looks up an unsharded chunk without reading it. `object` in the result is null unless the
-  /// chunk was already open.
+  /// Looks up an unsharded chunk without opening it, unless the store changes in steps. `object` in
+  /// the result is null unless the chunk is open.
   [[nodiscard]] Answer Look(OuterIndex outer, Age max_age) const;
 
-  /// Opens a stored object as of an earlier step of the store (Store::ReadAsOf). The result is not
+  /// Opens a stored object of an earlier step of the store (Store::ReadAsOf). The result is not
   /// cached.
   [[nodiscard]] Result<OpenShardPtr> OpenAsOf(OuterIndex outer, uint32_t step) const;
 

@@ -60,7 +60,7 @@ uint64_t ShardIndexSpec::MemoryToDecode() const {
 ShardIndex::Decoder::Decoder(const ShardIndexSpec& spec, uint64_t shard_size) : spec_(spec) {
   index_.shard_size_ = shard_size;
   index_.blocks_.reserve((spec.entries() + kBlockEntries - 1) / kBlockEntries);
-  // Reserves the maximum size, because a reallocation would hold the index in memory twice.
+  // Reserve the maximum size, because a reallocation would hold the index in memory twice.
   index_.words_.reserve(spec.entries() * kEntryBytes / sizeof(uint64_t));
 }
 

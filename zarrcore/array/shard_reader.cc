@@ -162,7 +162,7 @@ Result<IndexCache::Loaded> ShardReader::ReadShard(const std::string& key,
 Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
                                                     const ShardIndexSpec& spec) const {
   auto loaded = ReadDecoded(key, spec, kLikelyRatio);
-  // A valid shard may decode to more than the likely maximum, so it is decoded again without this
+  // A valid shard may decode to more than kLikelyRatio allows, so it is decoded again without this
   // limit.
   const bool was_limited = loaded && loaded->value->damage &&
                            MaxDecodedSize(loaded->value->info.size(), kLikelyRatio) <
@@ -202,8 +202,8 @@ Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
     shard->damage = bytes.error();
     return Loaded(std::move(shard));
   }
-  // Shrinks only if at least half of the bytes are unused, because the copy needs memory that is
-  // not reserved. Reserved bytes past the end were never written, so they take no memory.
+  // Shrink only if at least half of the capacity is unused, because the copy needs memory that is
+  // not reserved. Bytes past the end were never written, so they take no memory.
   if (bytes->size() <= bytes->capacity() / 2) bytes->shrink_to_fit();
   shard->size = bytes->size();
   shard->memory.ShrinkTo(shard->size);

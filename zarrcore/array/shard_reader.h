@@ -21,11 +21,12 @@ class ShardReader {
   // These functions fail if bytes cannot be read. If bytes are invalid, they set the shard's
   // `damage` and succeed.
 
-  /// Reads a stored object, with one request unless its index is longer than kIndexPiece.
+  /// Opens a stored object, with one request unless its index is longer than 1 MiB or it must be
+  /// decoded as a whole.
   [[nodiscard]] Result<IndexCache::Loaded> ReadOuter(OuterIndex outer,
                                                      const std::string& key) const;
 
-  /// Opens the nested shard at `range` of `parent`. It belongs to layout.levels[level].
+  /// Opens the nested shard of layout.levels[level] at `range` of `parent`.
   [[nodiscard]] Result<IndexCache::Loaded> ReadNested(const OpenShard& parent, uint32_t level,
                                                       const ChunkRange& range) const;
 
@@ -48,8 +49,8 @@ class ShardReader {
 
   const Store& store_;
   const ArrayLayout& layout_;
-  bool has_frames_ = false;     // whether zstd is a codec of innermost chunks
-  bool has_checksums_ = false;  // whether a checksum is the last codec of innermost chunks
+  bool has_frames_ = false;     // true if zstd is a codec of innermost chunks
+  bool has_checksums_ = false;  // true if a checksum is the last codec of innermost chunks
 };
 
 }  // namespace zarrfs

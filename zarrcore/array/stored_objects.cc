@@ -6,8 +6,8 @@
 namespace zarrfs {
 namespace {
 
-// The number of names that a walk requests and holds at a time. A small number, because a walk may
-// end early.
+// The number of names that a walk requests and holds at a time. It is small, because a walk may end
+// early.
 constexpr size_t kVisitedAtOnce = 256;
 constexpr size_t kListedAtOnce = 1024;
 
@@ -127,9 +127,8 @@ Result<bool> FolderWindow::HasValue() {
 }
 
 Result<bool> FolderWindow::MoveTo(uint64_t value) {
-  // Searches forward first, and then from the beginning. Two programs that list a folder at the
-  // same time overtake each other in turn, because the kernel caches the entries that it has sent
-  // to either of them.
+  // Search forward first, and then from the beginning. If two programs list a folder concurrently,
+  // each gets the entries that the kernel has cached for the other, so both usually skip forward.
   for (bool is_new = false;; is_new = true) {
     while (!is_sorted_) {
       const auto found = std::ranges::find(values_, value);

@@ -30,8 +30,8 @@
 
 namespace zarrfs {
 
-/// True if the error means that the store cannot answer now, so a later attempt may succeed. Any
-/// other error is a property of one object.
+/// True if the error means that the store cannot answer now, so a later attempt may succeed. Other
+/// errors concern a single object or folder.
 [[nodiscard]] bool IsTemporary(ErrorCode code);
 
 struct WalkOptions {
@@ -87,7 +87,7 @@ class StoredObjects {
 /// Open()) are held at a time, in the order of the store's listing.
 class FolderWindow {
  public:
-  static constexpr size_t kNames = size_t{1} << 14;  // the number of names that are held at a time
+  static constexpr size_t kNames = size_t{1} << 14;  // the number of names held at a time
 
   using Parse = std::function<std::optional<uint64_t>(const ListEntry&)>;
 
@@ -124,7 +124,7 @@ class FolderWindow {
   std::unique_ptr<FolderStream> stream_;  // null at the end of the folder
   std::vector<uint64_t> values_;
   size_t at_ = 0;          // an index into values_
-  bool is_sorted_ = true;  // values_ are all values of the folder
+  bool is_sorted_ = true;  // true if values_ are all values of the folder, sorted
 };
 
 /// Iterates over stored objects. An object that exists throughout the iteration is visited once.

@@ -1,4 +1,4 @@
-// Arrays and shards written out by hand, for the tests of array/ and view/.
+// Arrays and shards built by hand for the tests of array/ and view/.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,14 +26,14 @@ inline std::string Little64(uint64_t value) {
   return bytes;
 }
 
-/// `bytes` with their crc32c behind them.
+/// `bytes` followed by their crc32c.
 inline std::string WithCrc32c(std::string bytes) {
   const uint32_t sum = Crc32c(std::as_bytes(std::span(bytes)));
   for (int i = 0; i < 4; ++i) bytes += static_cast<char>(sum >> (8 * i) & 0xff);
   return bytes;
 }
 
-/// (offset, length) pairs as [bytes little, crc32c] encode them.
+/// A shard index with these pairs of offset and length, encoded as little-endian bytes and crc32c.
 inline std::string IndexBytes(const std::vector<std::pair<uint64_t, uint64_t>>& entries) {
   std::string bytes;
   for (const auto& [offset, length] : entries) bytes += Little64(offset) + Little64(length);
@@ -42,7 +42,7 @@ inline std::string IndexBytes(const std::vector<std::pair<uint64_t, uint64_t>>& 
 
 using Chunks = std::vector<std::optional<std::string>>;
 
-/// The chunks, last one first in the file, and the index behind or before them.
+/// A shard with the chunks in reverse order, and its index at the end or at the start.
 inline std::string ShardBytes(const Chunks& chunks, bool at_end = true) {
   std::vector<std::pair<uint64_t, uint64_t>> entries(chunks.size(), {kNoEntry, kNoEntry});
   std::string data;
@@ -59,7 +59,7 @@ inline constexpr std::string_view kBytesCodec =
     R"({"name": "bytes", "configuration": {"endian": "little"}})";
 inline constexpr std::string_view kGzipCodec = R"({"name": "gzip", "configuration": {"level": 1}})";
 
-/// A sharding codec; `inner` is the list of its codecs, `more` further members.
+/// A sharding codec. `inner`: its codecs; `more`: further members of its configuration.
 inline std::string Sharding(std::string_view chunk_shape, std::string_view inner,
                             std::string_view more = "") {
   return fmt::format(
@@ -68,7 +68,7 @@ inline std::string Sharding(std::string_view chunk_shape, std::string_view inner
       chunk_shape, inner, kBytesCodec, more.empty() ? "" : ", ", more);
 }
 
-/// A zarr.json of uint8 with the given members added or replaced.
+/// The zarr.json of an array of uint8, with the given members added or replaced.
 inline std::string ArrayText(std::string_view shape, std::string_view chunk_shape,
                              std::string_view codecs, std::string_view members = "{}") {
   Json json = *ParseJson(fmt::format(R"({{"zarr_format": 3, "node_type": "array", "shape": {},

@@ -13,7 +13,7 @@ namespace {
 using Call = FakeStore::Call;
 constexpr Age kNow{0};
 
-// An array "a" of 3 chunks in one shard of 4 places, the last of which is outside the array.
+// An array "a" of 3 chunks in one shard of 4 slots, the last of which is outside the array.
 struct Fixture {
   Fixture() {
     store->SetCountsChanges(true);
@@ -25,7 +25,8 @@ struct Fixture {
         std::make_shared<IndexCache>(store, 1u << 20), {});
   }
 
-  /// The slots that the cursor gives, '-' behind those of missing chunks, '!' behind damaged ones.
+  /// The slots that the cursor returns, each followed by '-' if the chunk is missing, and by '!' if
+  /// it is damaged.
   static std::string Rest(ChunkCursor& cursor) {
     std::string text;
     while (const ListedChunk* next = cursor.Next()) {

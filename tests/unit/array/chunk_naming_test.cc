@@ -23,7 +23,7 @@ TEST(ChunkNaming, PathsAreThoseOfTheKeyEncodings) {
 
 TEST(ChunkNaming, OnlyNamesThatAPathHasAreParsed) {
   const Coordinates counts = {10, 20, 30};
-  // The coordinates, or "-" if it is no name.
+  // The coordinates, or "-" if `name` is not the name of a chunk.
   const auto parsed = [&](const ChunkNaming& naming, std::string_view name, Coordinates prefix = {},
                           bool in_array = true) -> std::string {
     ChunkCoordinates at{};

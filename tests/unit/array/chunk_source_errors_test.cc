@@ -1,4 +1,5 @@
-// What a store cannot answer for is never absent: operation x level x error.
+// A chunk is never reported absent if the store cannot answer. Tests each operation with failures
+// of each level and error code.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,7 +29,7 @@ std::string Encoding(std::string_view name, std::string_view separator) {
       separator);
 }
 
-// An array "a" of 4 x 4 bytes, all of whose four shards of 2 x 2 are stored.
+// An array "a" of 4 x 4 bytes, with all four shards of 2 x 2 stored.
 struct Stored {
   explicit Stored(std::string_view encoding, std::string_view separator) {
     auto made = ChunkSource::Make(
@@ -42,8 +43,8 @@ struct Stored {
     }
   }
 
-  // What names of chunks a folder of the mount has, with '!' where a chunk cannot be read; the
-  // error's name if it cannot be listed.
+  // The numbers of all listed chunks, each followed by '!' if the chunk cannot be read; the name of
+  // the error if the chunks cannot be listed.
   [[nodiscard]] std::string Listing() const {
     const auto outers = source->ListOuter({});
     if (!outers) return std::string(ToString(outers.error().code));
@@ -104,7 +105,7 @@ TEST(ChunkSourceErrors, AFolderOfShardsThatCannotBeReadIsNeverEmpty) {
 TEST(ChunkSourceErrors, ALinkThatIsNotFollowedIsListedAsWhatItsNameMayBe) {
   const Error refused{ErrorCode::kLinkRefused, "a symbolic link that is not followed"};
   {
-    const Stored stored("default", "/");  // a shard
+    const Stored stored("default", "/");  // a refused shard
     stored.store->Remove("a/c/1/1");
     stored.store->PutRefused("a/c/1/1", refused);
     EXPECT_TRUE(stored.Listing().ends_with("10! 11! 14! 15! ")) << stored.Listing();
@@ -112,7 +113,7 @@ TEST(ChunkSourceErrors, ALinkThatIsNotFollowedIsListedAsWhatItsNameMayBe) {
     EXPECT_EQ(*stored.source->NextCoordinates(Coordinates{3}, kNow), (Coordinates{0, 1, 2, 3}));
   }
   {
-    const Stored stored("default", "/");  // a folder of shards
+    const Stored stored("default", "/");  // a refused folder of shards
     stored.store->Remove("a/c/1");
     stored.store->PutRefused("a/c/1", refused);
     EXPECT_EQ(stored.source->Locate(InnerIndex{15}, kNow).error().code, ErrorCode::kLinkRefused);

@@ -47,7 +47,7 @@ struct Fixture {
     if (!located) return Fail(located);
     return std::move(located->location);
   }
-  /// The bytes of a chunk; "-" if it is missing; the code's name for errors.
+  /// The bytes of a chunk; "-" if it is missing; the name of the error if it cannot be read.
   [[nodiscard]] std::string Text(uint64_t chunk, Age age = kAnyAge) const {
     const auto place = Locate(chunk, age);
     if (!place) return std::string(ToString(place.error().code));
@@ -68,7 +68,7 @@ struct Fixture {
     EXPECT_TRUE(cursor.status());
     return chunks;
   }
-  /// The numbers of the stored objects; all 1s if they cannot be listed.
+  /// The numbers of the stored objects; 2^64 - 1 if they cannot be listed.
   [[nodiscard]] std::vector<uint64_t> Outers(const Coordinates& prefix = {}) const {
     const auto outers = source->ListOuter(prefix);
     if (!outers) return {~uint64_t{0}};
@@ -88,7 +88,7 @@ struct Fixture {
   std::shared_ptr<ChunkSource> source;
 };
 
-/// Shape [4], one shard of two chunks of "gzip" bytes at a time: keys a/c/0 and a/c/1.
+/// Shape [4], in two shards of two gzip chunks each, with the keys a/c/0 and a/c/1.
 ArrayMetadata TwoShards() { return Array("[4]", "[2]", Sharding("[1]", kGzip2)); }
 
 std::string Encoding(std::string_view name, std::string_view separator) {
@@ -97,7 +97,7 @@ std::string Encoding(std::string_view name, std::string_view separator) {
       separator);
 }
 
-/// Shape [3, 2], a plain chunk for each element, and no separator in the metadata.
+/// Shape [3, 2], with an unsharded chunk for each element, and no separator in the metadata.
 ArrayMetadata WithoutSeparator() {
   ArrayMetadata array = Array("[3, 2]", "[1, 1]", kGzip2, Encoding("v2", "."));
   array.key_encoding.is_undecided = true;
@@ -179,7 +179,7 @@ TEST(ChunkSource, EveryKeyEncodingIsFound) {
   }
 }
 
-// 3.2 MB, some megabytes more than is read at once.
+// The index has 3.2 MB, several times as much as is read at once.
 TEST(ChunkSource, LargeIndexIsReadInPieces) {
   constexpr size_t kCount = 200'000;
   Chunks chunks(kCount);
@@ -356,7 +356,7 @@ TEST(ChunkSource, AChecksumBehindTheShardIsSkipped) {
     fixture.store->Put("a/c/0", WithCrc32c(ShardBytes({"ab", "cde"}, at_end)));
     EXPECT_EQ(fixture.Text(0), "ab");
     EXPECT_EQ(fixture.Text(1), "cde");
-    // The checksum is no place for a chunk.
+    // A chunk must not extend into the checksum.
     fixture.store->Put("a/c/0", "ab" + IndexBytes({{0, 2}, {0, 39}}) + "sum!");
     if (at_end) {
       EXPECT_EQ(fixture.Text(1, kNow), "damaged");
@@ -439,7 +439,7 @@ TEST(ChunkSource, AListingGoesOnInTheNewVersionOfAShardReplacedMeanwhile) {
 }
 
 TEST(ChunkSource, MissingNestedShardsCostNothingToList) {
-  // 2^26 places, all in one nested shard.
+  // 2^26 slots, but only one nested shard is present.
   const Fixture fixture(
       Array("[67108864]", "[67108864]", Sharding("[8192]", Sharding("[1]", kGzip2))));
   Chunks nested(8192);
@@ -451,7 +451,7 @@ TEST(ChunkSource, MissingNestedShardsCostNothingToList) {
 }
 
 TEST(ChunkSource, PlacesOutsideTheArrayCostNothingToList) {
-  // 2^26 places, two of them inside.
+  // 2^26 slots, two of them inside the array.
   const Fixture fixture(
       Array("[2, 1]", "[8192, 8192]", Sharding("[128, 128]", Sharding("[1, 1]", kGzip2))));
   Chunks nested(16384, "out");
@@ -493,7 +493,7 @@ TEST(ChunkSource, AnUnchangedShardIsNotReadAgain) {
 }
 
 TEST(ChunkSource, YoungVersionsAreUsedButNotRemembered) {
-  for (const int64_t seconds_ahead : {0, 5}) {  // the store's clock may be ahead a little
+  for (const int64_t seconds_ahead : {0, 5}) {  // the store's clock may be slightly ahead
     const Fixture fixture(TwoShards());
     fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
     fixture.store->SetTimestampGranularityNs(3600'000'000'000);
@@ -649,7 +649,8 @@ TEST(ChunkSource, AThreadThatMayNotWaitDoesNotJoinALoad) {
   loader.join();
 }
 
-/// Whoever may not wait is told so only when somebody else has joined the load.
+/// A store that refuses threads that may not wait, but only after another thread had time to join
+/// the load.
 class SlowRefusal final : public Store {
  public:
   explicit SlowRefusal(std::shared_ptr<const Store> store) : store_(std::move(store)) {}
@@ -767,7 +768,7 @@ TEST(ChunkSource, AVisitStopsWhenItIsTold) {
 // --- Shards that differ in shape
 // ------------------------------------------------------------------------------------
 
-// Shards of 2, 3 and 3 chunks; the last one's last chunk lies outside the array.
+// Shards of 2, 3 and 3 chunks. The last chunk of the last shard is outside the array.
 ArrayMetadata ThreeShards(std::string_view more = "", std::string_view around = "") {
   return Array("[15]", "[]", Sharding("[2]", kGzip2, more) + std::string(around),
                Rectilinear("[[4, 6, 6]]"));
@@ -838,7 +839,7 @@ TEST(ChunkSource, ShardsThatDifferMayBeCompressedAsAWhole) {
 // --- Against a model
 // ------------------------------------------------------------------------------------
 
-/// A random array: what is in it, and the shards that the specification makes of that.
+/// A random array: its chunks, and its stored objects as the specification defines them.
 class Model {
  public:
   explicit Model(uint32_t seed) : random_(seed) {
@@ -847,7 +848,7 @@ class Model {
     Coordinates inner(rank);
     for (auto& edge : inner) edge = 1 + Draw(2);
     Coordinates size = inner;
-    Coordinates count(rank, 1);  // innermost chunks
+    Coordinates count(rank, 1);  // the number of innermost chunks
     std::string codecs(kGzip2);
     for (size_t l = levels; l-- > 0;) {
       Coordinates ratio(rank);
@@ -932,7 +933,7 @@ class Model {
   using Contents = std::function<std::optional<std::string>(const Coordinates&)>;
   struct Level {
     std::vector<size_t> order;
-    Coordinates part;  // innermost chunks in one of its chunks, in transposed axes
+    Coordinates part;  // innermost chunks per chunk of this level, along the transposed axes
   };
 
   uint64_t Draw(uint64_t below) { return random_() % below; }
@@ -941,7 +942,8 @@ class Model {
     return fmt::format("[{}]", fmt::join(values, ", "));
   }
 
-  // The object that holds `contents`: a block of `size` innermost chunks.
+  // Encodes `contents`, a block of `size` innermost chunks, as an object. nullopt if all chunks are
+  // missing.
   std::optional<std::string> Encode(size_t level, const Coordinates& size,
                                     const Contents& contents) const {
     const size_t rank = size.size();
@@ -973,8 +975,8 @@ class Model {
   std::mt19937 random_;
   Coordinates shape_;
   std::vector<Level> plan_;         // outermost first
-  Coordinates unit_;                // a chunk of the outermost level
-  std::vector<Coordinates> edges_;  // of stored objects, along each axis
+  Coordinates unit_;                // the shape of a chunk of the outermost level
+  std::vector<Coordinates> edges_;  // the lengths of stored objects along each axis
   ArrayMetadata metadata_;
   std::map<uint64_t, std::string> chunks_;
 };
@@ -997,7 +999,7 @@ TEST(ChunkSource, AgreesWithAModelOnRandomArrays) {
       ASSERT_EQ(fixture.Text(chunk), found == model.chunks().end() ? "-" : found->second) << chunk;
     }
 
-    // Every prefix of every chunk, and a few that have no chunks.
+    // Every prefix of every chunk's coordinates, and a few prefixes without chunks.
     std::set<Coordinates> prefixes = {{}};
     for (uint64_t chunk = 0; chunk < grid.size(); ++chunk) {
       ChunkCoordinates at;
@@ -1031,7 +1033,7 @@ TEST(ChunkSource, AgreesWithAModelOnRandomArrays) {
         for (size_t i = 0; i < places.size(); ++i) {
           visited.insert(places[i].second);
           EXPECT_EQ(fixture.source->OuterOf(InnerIndex{places[i].second}), OuterIndex{outer});
-          // Resumed behind it, the rest and nothing else comes.
+          // A cursor that starts at the next slot visits exactly the remaining chunks.
           std::vector<uint64_t> rest;
           for (size_t k = i + 1; k < places.size(); ++k) rest.push_back(places[k].second);
           ASSERT_EQ(fixture.Visited(outer, prefix, places[i].first + 1), rest);

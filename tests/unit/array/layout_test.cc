@@ -73,7 +73,7 @@ TEST(ArrayLayout, OtherBytesCodecsAfterTheShardAreForTheWholeOfIt) {
 }
 
 TEST(ArrayLayout, ATransposeBeforeShardingTurnsTheAxesOfTheIndex) {
-  // The shard of [4, 6, 8] is transposed to [8, 4, 6] and divided in [2, 2, 3].
+  // The shard of [4, 6, 8] is transposed to [8, 4, 6] and divided into chunks of [2, 2, 3].
   const auto layout =
       LayoutOf(Array("[4, 6, 8]", "[4, 6, 8]",
                      Transpose("[2, 0, 1]") + ", " + Sharding("[2, 2, 3]", kBytesCodec)));
@@ -141,7 +141,7 @@ TEST(ArrayLayout, WrongInnerShapesAreDamage) {
             (Shape{2}));
 }
 
-// As zarr-python has them.
+// The defaults are those of zarr-python.
 TEST(ArrayLayout, CodecsThatAShardDoesNotNameAreTheUsualOnes) {
   const auto usual = LayoutOf(Array("[4]", "[4]", Sharding("[2]", kBytesCodec)));
   for (const char* more : {"", R"(, "codecs": null, "index_codecs": null)", R"(, "codecs": [])"}) {
@@ -177,17 +177,17 @@ TEST(ArrayLayout, HugeGridsAreRefused) {
 }
 
 TEST(ArrayLayout, NestedShardsHaveNoMoreChunksThanOneShardMayHave) {
-  // 2^13 x 2^13: as many as one level may have.
+  // 2^13 x 2^13 chunks, the maximum number in one shard.
   const std::string largest = Sharding("[8192]", Sharding("[1]", kBytesCodec));
   EXPECT_EQ(LayoutOf(Array("[67108864]", "[67108864]", largest)).inner_per_outer_count,
             kMaxSlotsPerObject);
-  // 2^13 x 2^14: each level by itself is small.
+  // 2^13 x 2^14 chunks, although each level alone is below the limit.
   const std::string larger = Sharding("[16384]", Sharding("[1]", kBytesCodec));
   ExpectRefused(Array("[134217728]", "[134217728]", larger), ErrorCode::kUnsupported,
                 "a shard holds more than 67108864 inner chunks in 2 levels of nested shards");
 }
 
-// As zarr-python writes shards=[[4, 6]].
+// zarr-python writes a grid of this kind for shards=[[4, 6]].
 TEST(ArrayLayout, ShardsThatDifferInShapeHaveARegularGridOfInnerChunks) {
   const auto layout = LayoutOf(
       Array("[20, 9]", "[]", Sharding("[2, 3]", kBytesCodec), Rectilinear("[[4, [6, 3]], 9]")));
@@ -222,7 +222,7 @@ TEST(ArrayLayout, ARectilinearGridOfEqualChunksIsRegular) {
       << "one chunk";
 }
 
-// A shorter last chunk is stored as short as it is, and regular readers expect a whole one.
+// A shorter last chunk is stored at its own length. Readers of regular grids expect a full chunk.
 TEST(ArrayLayout, ChunksThatDifferInShapeAreRefusedUnlessTheyAreShards) {
   ExpectRefused(Array("[6, 10]", "[]", kBytesCodec, Rectilinear("[6, [4, 4, 2]]")),
                 ErrorCode::kUnsupported,
@@ -245,7 +245,7 @@ TEST(ArrayLayout, TheLargestShardDecidesHowManySlotsThereMayBe) {
   ExpectRefused(
       Array("[134217730]", "[]", Sharding("[1]", kBytesCodec), Rectilinear("[[2, 134217728]]")),
       ErrorCode::kUnsupported, "more than 67108864 inner chunks");
-  // No shard has so many, but one of the greatest length along each axis had.
+  // No shard exceeds the limit, but a shard of maximum length along each axis would.
   ExpectRefused(Array("[16385, 16385]", "[]", Sharding("[1, 1]", kBytesCodec),
                       Rectilinear("[[1, 16384], [16384, 1]]")),
                 ErrorCode::kUnsupported, "more than 67108864 inner chunks");

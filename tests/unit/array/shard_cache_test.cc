@@ -17,7 +17,7 @@ constexpr OuterIndex kFirst{0};
 
 ArrayMetadata PlainChunks() { return Array("[4]", "[2]", kBytesCodec); }
 
-// An array "a" of plain chunks a/c/0 and a/c/1, or of shards.
+// An array "a" of unsharded chunks a/c/0 and a/c/1, or of shards.
 struct Fixture {
   explicit Fixture(const ArrayMetadata& metadata) : layout(LayoutOf(metadata)) {
     store->SetCountsChanges(true);
@@ -51,7 +51,7 @@ TEST(ShardCache, AnswersHoldUntilTheStoreReportsAChange) {
   EXPECT_FALSE(absent.validity.Holds(*fixture.store));
 }
 
-// One question tells of all chunks of an absent shard.
+// One request shows that all chunks of an absent shard are missing.
 TEST(ShardCache, AbsenceInASlowStoreIsKeptUntilItIsTooOld) {
   Fixture fixture(PlainChunks());
   fixture.store->SetCountsChanges(false);
@@ -80,7 +80,7 @@ TEST(ShardCache, LookingReadsNothingAndIsRemembered) {
   EXPECT_EQ((*seen.value)->object, nullptr);
   EXPECT_TRUE(seen.validity.Holds(*fixture.store));
   EXPECT_EQ(fixture.store->count(Call::kRead), 0U);
-  // What is open already needs no look.
+  // A chunk that is already open is not stat'ed again.
   const auto opened = fixture.shards.Open(kFirst, kNow);
   EXPECT_NE((*opened.value)->object, nullptr);
   EXPECT_EQ(*fixture.shards.Look(kFirst, kNow).value, *opened.value);

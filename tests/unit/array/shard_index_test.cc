@@ -29,7 +29,7 @@ Result<ShardIndex> Decoded(std::string_view bytes, const ShardIndexSpec& spec,
   return ShardIndex::Decode(std::as_bytes(std::span(bytes)), spec, shard_size);
 }
 
-/// What a shard of 100 bytes says of its only chunk.
+/// The entry of the only chunk of a shard of 100 bytes.
 Result<std::optional<ChunkRange>> Found(uint64_t offset, uint64_t length) {
   const auto index = Decoded(IndexBytes({{offset, length}}), Spec({1}, {kLittle, kCrc}));
   EXPECT_TRUE(index);
@@ -137,7 +137,7 @@ TEST(ShardIndex, OfRankZeroHasOneEntry) {
 
 using Entries = std::vector<std::pair<uint64_t, uint64_t>>;
 
-// What is packed is what was encoded, whatever it is, and in whatever pieces it came.
+// Expects that a packed index has exactly the encoded entries, for pieces of several sizes.
 void ExpectKept(const Entries& entries) {
   const std::string bytes = IndexBytes(entries);
   const auto spec = Spec({entries.size()}, {kLittle, kCrc});
@@ -174,7 +174,7 @@ void ExpectKept(const Entries& entries) {
 TEST(ShardIndex, KeepsEveryEntryAsItIs) {
   std::mt19937_64 random(1);
   for (const size_t count : {1, 2, 63, 64, 65, 127, 128, 1000}) {
-    // Each kind of number a little more mixed with others than the one before.
+    // Each round mixes more kinds of numbers than the round before.
     for (const int kinds : {1, 2, 3, 5, 8}) {
       Entries entries;
       for (size_t i = 0; i < count; ++i) {
@@ -206,7 +206,7 @@ TEST(ShardIndex, KeepsEveryEntryAsItIs) {
 }
 
 TEST(ShardIndex, IsSmallInMemory) {
-  Entries entries;  // chunks of some 20,000 bytes, in the order of their numbers
+  Entries entries;  // chunks of about 20,000 bytes, in ascending order
   std::mt19937_64 random(1);
   uint64_t offset = 0;
   for (size_t i = 0; i < 64'000; ++i) {

@@ -22,7 +22,7 @@ struct Fixture {
 
   void Put(const Numbers& at) { store.Put("a/" + naming.Path(at), "x"); }
 
-  /// The objects from where the cursor stands, in its order; stops after `limit`.
+  /// The next objects of the cursor, in its order, at most `limit`.
   Numbers Walk(StoredObjectsCursor& cursor, size_t limit = SIZE_MAX) {
     Numbers found;
     error.clear();
@@ -39,7 +39,7 @@ struct Fixture {
     return Walk(cursor);
   }
 
-  /// Those that a walk visits.
+  /// The objects that a walk visits.
   Numbers Visit(const Numbers& fixed = {}, size_t limit = SIZE_MAX) {
     Numbers found;
     const auto walked = objects.Walk(fixed,
@@ -60,11 +60,11 @@ struct Fixture {
   const ChunkNaming naming;
   const ChunkGrid grid;
   const StoredObjects objects{store, folder, naming, grid};
-  std::vector<std::string> folders;  // that a walk entered
+  std::vector<std::string> folders;  // the folders that a walk entered
   std::string error;
 };
 
-// More names than a cursor holds, in an order of the store that is not that of the numbers.
+// More names than a cursor holds. The store does not list them in numerical order.
 struct LargeFixture : Fixture {
   static constexpr uint64_t kCount = 2 * FolderWindow::kNames + 1000;
   LargeFixture() : Fixture('.', {kCount}) {
@@ -176,7 +176,7 @@ TEST(StoredObjects, ACursorMovesToAnyObjectAndGoesOnFromThere) {
                 Numbers(all.begin() + static_cast<ptrdiff_t>(i),
                         all.begin() + static_cast<ptrdiff_t>(std::min(i + 5, all.size()))));
     }
-    // To one that does not exist: on to the next.
+    // Moving to an object that does not exist moves to the next one.
     ASSERT_TRUE(cursor.MoveTo(OuterIndex{12 + 3}));
     EXPECT_EQ(fixture.Walk(cursor, 2), (Numbers{24, 26}));
     ASSERT_TRUE(cursor.MoveTo(OuterIndex{1'000'000}));
@@ -194,7 +194,7 @@ TEST(StoredObjects, ACursorMovesInALargeFolderInTheOrderOfTheStore) {
     ASSERT_TRUE(cursor.MoveTo(OuterIndex{all[i]}));
     EXPECT_EQ(fixture.Walk(cursor, 2), (Numbers{all[i], all[i + 1]}));
   }
-  // Two that take turns do not make each other begin again.
+  // Two cursors that take turns do not make each other restart.
   StoredObjectsCursor first(fixture.objects, {});
   StoredObjectsCursor second(fixture.objects, {});
   fixture.store.ResetCounts();
