@@ -106,7 +106,7 @@ Result<std::vector<dev_t>> MountedDevices::Zarrfs() {
 
 Result<std::vector<dev_t>> MountedDevices::ZarrfsIn(int folder) {
   const auto path = ReadLinkAt(AT_FDCWD, fmt::format("/proc/self/fd/{}", folder).c_str());
-  // "… (deleted)" and "(unreachable)…" are not paths, but a folder may also have such a name.
+  // "… (deleted)" and "(unreachable)…" are not paths, although a folder may have that name.
   if (!path || !path->starts_with('/') || path->ends_with(')')) return Zarrfs();
   const MutexLock lock(mutex_);
   if (const auto updated = UpdateLocked(); !updated) return Fail(updated);
