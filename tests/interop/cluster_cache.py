@@ -1,4 +1,4 @@
-"""nginx with packaging/cache/nginx.conf, on ports of this machine, for the tests of via=."""
+"""nginx with packaging/cache/nginx.conf, on ports of this machine, for the tests of via= and tools/bench/cluster."""
 
 import contextlib
 import os
@@ -8,9 +8,9 @@ import socket
 import subprocess
 import time
 
-from mounts import ROOT
-from remote import free_port
+from local_server import free_port
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECIPE = ROOT / "packaging/cache/nginx.conf"
 
 
@@ -18,9 +18,10 @@ def program():
     return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") or str(ROOT / "build/nginx/nginx")
 
 
-def configured(place, port, origins, certificates=None, tls=None):
+def configured(place, port, origins, certificates=None, tls=None, address="127.0.0.1"):
     """The recipe with the folder `place` instead of the machine's, and these origins: addresses by Host, as "http://127.0.0.1:80".
-    `certificates`: which authorities the cache trusts. `tls`: the file of the cache's own certificate; its key is the file "key" there."""
+    `certificates`: which authorities the cache trusts. `tls`: the file of the cache's own certificate; its key is the file "key" there.
+    `address`: where the cache listens."""
     text = RECIPE.read_text()
 
     def put(old, new):
@@ -29,8 +30,8 @@ def configured(place, port, origins, certificates=None, tls=None):
         text = text.replace(old, new)
 
     upstreams, hosts = [], []
-    for number, (host, address) in enumerate(origins.items()):
-        scheme, where = address.split("://")
+    for number, (host, origin) in enumerate(origins.items()):
+        scheme, where = origin.split("://")
         upstreams.append(f"upstream origin{number} {{ server {where}; keepalive 64; }}")
         hosts.append(f'"{host}" {scheme}://origin{number};')
     put("""  upstream data_example_org {
@@ -45,7 +46,7 @@ def configured(place, port, origins, certificates=None, tls=None):
     put("/var/log/nginx", str(place))
     put("/var/lib/nginx", str(place))
     own = f"ssl_certificate {tls}; ssl_certificate_key {tls.with_name('key')};" if tls else ""
-    put("listen 8080 default_server", f"{own} listen 127.0.0.1:{port} {'ssl' if tls else ''} default_server")
+    put("listen 8080 default_server", f"{own} listen {address}:{port} {'ssl' if tls else ''} default_server")
     put("min_free=2g ", "")
     put("buffer=64k flush=5s", "")
     if certificates:
@@ -58,12 +59,12 @@ def configured(place, port, origins, certificates=None, tls=None):
 
 
 class Cache:
-    def __init__(self, place, port, command, **more):
-        self.place, self.port, self.url = place, port, f"http://127.0.0.1:{port}"
+    def __init__(self, place, port, command, address, **more):
+        self.place, self.port, self.url = place, port, f"http://{address}:{port}"
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
         for _ in range(600):
             assert self.process.poll() is None, (place / "error.log").read_text()
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            with contextlib.suppress(OSError), socket.create_connection((address, port), 1):
                 return
             time.sleep(0.1)
 
@@ -81,12 +82,12 @@ class Cache:
 
 
 @contextlib.contextmanager
-def caching(place, origins, certificates=None, tls=None, **more):
+def caching(place, origins, certificates=None, tls=None, address="127.0.0.1", **more):
     """A running cache. `origins`: see configured()."""
     place.mkdir(parents=True, exist_ok=True)
     port = free_port()
-    path = configured(place, port, origins, certificates, tls)
-    cache = Cache(place, port, [program(), "-c", str(path), "-p", str(place)], **more)
+    path = configured(place, port, origins, certificates, tls, address)
+    cache = Cache(place, port, [program(), "-c", str(path), "-p", str(place)], address, **more)
     try:
         yield cache
     finally:

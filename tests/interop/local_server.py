@@ -5,6 +5,12 @@ import socket
 import threading
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class LocalServer(http.server.ThreadingHTTPServer):
     """On a free port of this machine, with its `url`; answers within a with statement. `host`: its address."""
 

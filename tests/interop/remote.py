@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import zarr
 
+from local_server import free_port
 from mounts import ROOT, ZARRFS, mounted
 
 REMOTE_PYTHON = ROOT / "build/python/remote/bin/python"
@@ -44,12 +45,6 @@ def folder(tmp_path_factory):
     plain[:16] = np.random.default_rng(1).random((16, 40))
     zarr.consolidate_metadata(path)
     return path
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextlib.contextmanager
