@@ -352,6 +352,23 @@ def test_a_cache_with_tls_gets_what_others_must_not_see(nginx, folder, expected,
                 assert (counts["failed"] == 0) == is_trusted and (counts["miss"] > 0) == is_trusted, counts
 
 
+@pytest.mark.parametrize("what", ["/ocean.zarr/", "/c/"])
+def test_a_store_that_redirects_is_read_through_a_cache(folder, expected, tmp_path, what):
+    """All of it, or its data alone. The server to which it leads is no store of the cache, and gets nothing that is meant for it."""
+    with faulty_server.serving(folder.parent) as there:
+        def fault(path, headers):
+            return (302, f"{there.url}{path}") if what in path else None
+
+        with faulty_server.serving(folder.parent, fault) as here:
+            with caching(tmp_path / "cache", {host_of(here.url): here.url}) as cache:
+                with mounted(f"{here.url}/ocean.zarr", f"redirects=follow,via={cache.url}") as point:
+                    assert tree(point) == expected
+                    counts = via_counts(point)
+                assert host_of(there.url) not in cache.log()
+        assert there.seen and not [headers for *_, headers in there.seen if "X-Zarrfs-At" in headers]
+        assert (counts["miss"] > 0) == (what == "/c/"), counts
+
+
 def test_zarrctl_reads_through_a_cache(folder, tmp_path):
     with faulty_server.serving(folder.parent) as origin, caching(tmp_path / "cache", {host_of(origin.url): origin.url}) as cache:
         result = zarrctl("verify", "-o", f"via={cache.url}", f"{origin.url}/ocean.zarr")

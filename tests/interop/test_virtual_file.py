@@ -12,6 +12,7 @@ import pytest
 
 import bucket_server
 import faulty_server
+from cluster_cache import caching
 from mounts import ROOT, ZARRCTL, ZARRFS, mounted, zarrctl
 from remote import KEY, SECRET, children, options_of
 from test_icechunk_networked import Bucket
@@ -104,6 +105,26 @@ def test_each_prefix_is_asked_at_its_endpoint_with_its_own_credentials(places):
     assert {place: headers.get("X-Token") for place, headers in seen} == {"secret": "token-1", "open": None}
     everything = str([server.headers for server in (places.north, places.south, places.default)] + seen)
     assert "secret-" not in everything and not [1 for _, headers in seen if "Authorization" in headers]
+
+
+def test_prefixes_are_not_read_through_the_cache_of_the_store(places, tmp_path):
+    (places.folder / "home/.netrc").unlink()  # whose password for the store would go to the cache
+    with faulty_server.serving(places.folder) as store:
+        host = store.url.removeprefix("http://")
+        with caching(tmp_path / "cache", {host: store.url}) as cache:
+            with mounted(f"{store.url}/set.json", f"{places.option},via={cache.url}") as point:
+                for number, name in enumerate(PLACES):
+                    assert chunk(point, name) == bytes([number + 1]), name
+                network = json.loads((point / ".zarrfs/status.json").read_text())["network"]
+            assert network["via"]["miss"] > 0 and network["via"]["failed"] == 0, network
+            logged = cache.log().splitlines()
+        assert logged and all(f" {host}/set.json" in line for line in logged), logged
+        assert not [headers for *_, headers in store.seen if "X-Token" in headers or "Authorization" in headers]
+    assert places.asked(places.north) == {"north": {"KEYNORTH/eu-north-1"}}
+    with places.web.lock:
+        seen = [(path.split("/")[1], headers) for path, _, headers in places.web.seen]
+    assert {place: headers.get("X-Token") for place, headers in seen} == {"secret": "token-1", "open": None}
+    assert not [1 for _, headers in seen if "X-Zarrfs-At" in headers]
 
 
 def test_the_secrets_of_a_prefix_are_not_in_the_mount_and_outlive_its_processes(places):
