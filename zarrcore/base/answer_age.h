@@ -3,7 +3,7 @@
 //
 // A store that remembers answers (open/recent_answers.h) calls IsAccepted() before it returns a
 // remembered answer, and NoteAnswer() when it returns one. A thread without an AcceptedAnswers
-// scope accepts none. A cache of values made from answers counts their age from OldestAnswer::ns(),
+// scope accepts none. A cache of values made from answers counts their age from OldestAnswer::Or(),
 // so caching a value a second time does not make it younger.
 #pragma once
 

@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-// Folders in which data version control keeps the files that its links lead to.
+// Folders in which data version control systems keep the targets of their links.
 constexpr std::array<std::string_view, 3> kObjectFolders = {
     "/.git/annex/objects",  // git-annex, DataLad
     "/.dvc/cache",          // DVC, cache inside the repository

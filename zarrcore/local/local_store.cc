@@ -187,7 +187,7 @@ class LocalObject final : public Object {
   }
 
   const std::shared_ptr<LocalFiles> files_;
-  const uint64_t serial_;  // the key of its descriptor in the cache
+  const uint64_t serial_;  // the key of this object's descriptor in the cache
   const std::string key_;
   const ObjectInfo info_;
 };

@@ -106,7 +106,8 @@ Result<std::vector<dev_t>> MountedDevices::Zarrfs() {
 
 Result<std::vector<dev_t>> MountedDevices::ZarrfsIn(int folder) {
   const auto path = ReadLinkAt(AT_FDCWD, fmt::format("/proc/self/fd/{}", folder).c_str());
-  // "… (deleted)" and "(unreachable)…" are not paths, although a folder may have that name.
+  // "… (deleted)" and "(unreachable)…" mean that the path is unknown. So does any other name that
+  // ends in ")", because it cannot be told apart.
   if (!path || !path->starts_with('/') || path->ends_with(')')) return Zarrfs();
   const MutexLock lock(mutex_);
   if (const auto updated = UpdateLocked(); !updated) return Fail(updated);

@@ -27,8 +27,8 @@ inline constexpr uint64_t kMinMemory = uint64_t{64} << 20;
 [[nodiscard]] std::optional<uint64_t> SlurmLimit(
     const std::function<const char*(const char*)>& environment);
 
-/// The memory that this process can use, in bytes: the memory of the machine, or the lowest limit
-/// of its control group or Slurm job.
+/// The memory that this process can use, in bytes: the memory of the machine or the limit of its
+/// control group or Slurm job, whichever is lowest.
 [[nodiscard]] uint64_t AvailableMemory();
 
 /// The default of the option `memory` in bytes: a quarter of AvailableMemory(), but at least

@@ -2,9 +2,9 @@
 // and seccomp (os/system_calls.h) for other system calls.
 //
 // An attacker who runs code through a bug in a codec or parser can read the files that the rules
-// list and use the open descriptors. The attacker cannot execute files, start or signal a process,
-// write, create or remove files except those that the rules list for it, or reach a network unless
-// the rules allow it.
+// list and use the open descriptors. The attacker cannot execute a file, start or signal a process,
+// change files that the rules do not list as writable or changeable, or, unless the rules allow it,
+// use a network.
 #pragma once
 
 #include <optional>

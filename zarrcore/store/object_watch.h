@@ -1,6 +1,6 @@
 // ObjectWatch: change notifications for a store that is made from one object of another store, the
-// container. An example of the object is a zip file. A change of the object changes everything in
-// the store made from it; other changes in the container are ignored.
+// container. The object may be a zip file, for example. A change of the object changes everything
+// in the store made from it; other changes in the container are ignored.
 #pragma once
 
 #include <atomic>
