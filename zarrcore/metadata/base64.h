@@ -12,8 +12,8 @@ namespace zarrfs {
 
 [[nodiscard]] std::string EncodeBase64(std::span<const std::byte> bytes);
 
-/// The decoded bytes. nullopt for a string that EncodeBase64() never returns, except that unused
-/// trailing bits may be set.
+/// Decodes `text`. nullopt if `text` is not padded base64, or contains white space. Unused bits of
+/// the last digit may be set.
 [[nodiscard]] std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text);
 
 }  // namespace zarrfs

@@ -15,15 +15,16 @@ namespace zarrfs {
 /// Maximum length of a dimension of an array or chunk, in elements.
 inline constexpr uint64_t kMaxExtent = (uint64_t{1} << 63) - 1;
 
-/// A run of chunks of equal length along an axis: those from number `first` to the `first` of the
-/// next run.
+/// A run of chunks of equal length along an axis. It extends from chunk `first` to the chunk before
+/// the next run.
 struct EdgeRun {
   uint64_t first = 0;
   uint64_t length = 1;
   bool operator==(const EdgeRun&) const = default;
 };
 
-/// Maximum number of runs for all axes of an array together.
+/// Maximum number of runs along an axis, and of changes of the chunk length along all axes of an
+/// array together.
 inline constexpr size_t kMaxEdgeRuns = size_t{1} << 16;
 
 /// Parses an item of "chunk_shapes": one length for all chunks, or a list whose items are a length

@@ -26,15 +26,16 @@ std::string Unquoted(std::string_view name) {
   return json && json->is_string() ? json->get<std::string>() : std::string();
 }
 
-// The members that lead to the object with the names, from the outermost one.
+// The path to the object that contains the names: one member per level, outermost first.
 std::vector<std::string_view> WayTo(std::string_view key) {
   if (key.ends_with(".zmetadata")) return {kNodesMember};
   return {kConsolidatedMember, kNodesMember};
 }
 
-// Collects the member names of the object to which `way` leads. False if ParseJson() must decide.
+// Collects the member names of the object at the path `way`. False if the document is not plain
+// JSON, so ParseJson() must parse it.
 bool Scan(JsonScanner& scanner, std::span<const std::string_view> way, Names& names) {
-  if (way.empty()) names.emplace();  // of members with the same name, the last one counts
+  if (way.empty()) names.emplace();  // if a member is repeated, the last one counts
   return scanner.Object([&](std::string_view name) {
     if (way.empty()) {
       names->push_back(Unquoted(name));
@@ -54,9 +55,9 @@ void EraseConsolidated(std::string& text) {
   JsonScanner scanner(text);
   size_t begin = 0;
   size_t end = 0;
-  bool is_group = false;  // the member has no meaning in an array
+  bool is_group = false;  // consolidated_metadata has no meaning in an array
   const bool is_plain = scanner.Object([&](std::string_view name) {
-    // A later member of the same name that is not an object would replace it.
+    // If the member is repeated, the last one counts. An escaped name may equal its name.
     const bool is_it = IsNamed(name, kConsolidatedMember);
     if (IsEscaped(name) || (is_it && (end > 0 || !scanner.IsAtObject()))) return false;
     const size_t at = scanner.position();

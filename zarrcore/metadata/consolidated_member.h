@@ -17,13 +17,13 @@ namespace zarrfs {
 inline constexpr uint64_t kMaxConsolidatedBytes = 512u << 20;
 
 /// Empties the object consolidated_metadata in the zarr.json of a group, because the nodes' own
-/// documents take precedence. Leaves strings that are not plain JSON unchanged, so ParseJson()
+/// documents take precedence. Leaves `text` unchanged if it is not plain JSON, so ParseJson()
 /// reports the error.
 void EraseConsolidated(std::string& text);
 
-/// The names in consolidated metadata, in their order: paths of nodes in a zarr.json, keys of
-/// documents in a .zmetadata. nullopt without consolidated metadata; kDamaged or kTooLarge, with
-/// `key`, if ParseJson() would refuse the document.
+/// The names in consolidated metadata, in document order: paths of nodes in a zarr.json, keys of
+/// documents in a .zmetadata. nullopt if the document has no consolidated metadata. kDamaged or
+/// kTooLarge, with `key`, if it is not plain JSON and ParseJson() refuses it.
 [[nodiscard]] Result<std::optional<std::vector<std::string>>> ConsolidatedNames(
     std::string_view text, std::string_view key);
 

@@ -15,7 +15,7 @@ namespace {
 
 using enum DataKind;
 
-// A type that its name defines completely.
+// A type without a configuration.
 struct NamedType {
   std::string_view name;
   DataKind kind;
@@ -224,7 +224,7 @@ Result<DataType> ParseType(const Json& document, std::string_view key, int depth
   return OtherType(named.name);
 }
 
-// A part of an element in which byte order matters: `count` units of `size` bytes from `offset` on.
+// A part of an element that has a byte order: `count` units of `size` bytes, starting at `offset`.
 struct OrderedPart {
   size_t offset;
   size_t size;

@@ -52,8 +52,8 @@ struct DataType {
   uint32_t time_scale = 1;          // units per integer step of dates
   std::vector<StructField> fields;  // the fields of a struct, at least one, with unique names
 
-  /// How many bytes are reversed together to change the byte order: the whole item, or a part of
-  /// it. 1 if nothing is reversed. For a struct, the maximum over its fields; see
+  /// The number of bytes that are reversed together to change the byte order: the whole item, or a
+  /// part of it. 1 if nothing is reversed. For a struct, the maximum over its fields; see
   /// ReverseByteOrder().
   [[nodiscard]] size_t byte_order_unit() const;
   [[nodiscard]] bool is_core() const { return kind <= DataKind::kRaw; }
@@ -87,13 +87,14 @@ inline constexpr int kMaxStructDepth = 16;
 /// objects or pairs. kDamaged if the document is not a data type, for example "r7", a number, or a
 /// struct without fields. kUnsupported for a core type with unknown members or configuration, and
 /// for raw bytes longer than kMaxItemBytes. The kind is kOther if the name is unknown, or if an
-/// extension type has unknown members, exceeds a limit, or has a field of unknown size.
+/// extension type has an unknown member or unit, exceeds a limit, has length 0, or has a field of
+/// unknown size.
 [[nodiscard]] Result<DataType> ParseDataType(const Json& document, std::string_view key);
 
 /// The type of the core specification with this name.
 [[nodiscard]] DataType CoreType(std::string_view name);
 
-/// Converts elements between little-endian and big-endian: reverses the bytes of each part that has
+/// Converts elements between little-endian and big-endian. Reverses the bytes of each part that has
 /// a byte order. `elements` must be whole elements of a fixed size.
 void ReverseByteOrder(std::span<std::byte> elements, const DataType& type);
 

@@ -12,7 +12,7 @@ namespace zarrfs {
 /// Maximum size in bytes of documents that have a DecisiveDigest().
 inline constexpr size_t kMaxDecisiveText = 16u << 10;
 
-/// A digest of a zarr.json, made in one pass that builds no values. If two documents have equal
+/// A digest of a zarr.json, computed in one pass without parsing it. If two documents have equal
 /// digests and one describes a usable array or group, so does the other, and the same views show
 /// both. For an array, the digest covers all members except the values of most attributes. nullopt
 /// for a document that is not plain JSON; use ParseJson() for it.

@@ -68,7 +68,7 @@ std::string DecodeUtf32(std::span<const std::byte> bytes) {
   return text;
 }
 
-// --- Spellings of parts of a value. These functions return nullopt for invalid ones. ---
+// --- Parsers of parts of a value. They return nullopt for invalid input. ---
 
 std::optional<uint64_t> ParseBits(std::string_view text, const FloatFormat& format) {
   if (text.size() < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'b')) return std::nullopt;
@@ -80,7 +80,8 @@ std::optional<uint64_t> ParseBits(std::string_view text, const FloatFormat& form
   return bits && IsCode(*bits, format) ? bits : std::nullopt;
 }
 
-// The value of a number, a bare literal, or one of the strings "NaN", "Infinity" and "-Infinity".
+// The value of a number, a bare literal, or one of the strings "NaN", "Infinity", "+Infinity" and
+// "-Infinity".
 std::optional<double> ParseNumber(const Json& json) {
   if (json.is_number()) return json.get<double>();
   if (const auto bare = NonFinite(json)) return bare;
@@ -148,7 +149,7 @@ std::optional<FillBytes> ParseElement(const Json& json, const DataType& type);
 std::optional<FillBytes> ParseStruct(const Json& json, const DataType& type) {
   if (json.is_string()) return IfSize(ParseBytes(json), type.item_size);
   if (!json.is_object() || json.size() != type.fields.size()) return std::nullopt;
-  // Json::find is a linear search, so the members are put into a table.
+  // A table, because Json::find searches linearly.
   std::unordered_map<std::string_view, const Json*> values;
   for (const auto& [name, value] : json.get_ref<const Json::object_t&>()) {
     values.emplace(name, &value);
@@ -232,15 +233,14 @@ constexpr std::array<std::string_view, kDataKinds> kExpected = {
 
 // --- Elements as JSON ---
 
-// The decimal number with the fewest digits that reads back to the same float, as the double that a
-// JSON parser makes from it.
+// Returns the double closest to the shortest decimal that reads back to the same float.
 double ShortestDouble(float exact) {
   std::array<char, 64> text;
   const auto written = std::to_chars(text.data(), text.data() + text.size(), exact);
   double value = 0;
   std::from_chars(text.data(), written.ptr, value);
-  // A reader that parses the digits as a double and then rounds to float may get a neighbour of
-  // `exact`.
+  // A reader that parses the digits as a double and rounds it to float may get a neighbour of
+  // `exact`. If so, all digits are written.
   return static_cast<float>(value) == exact ? value : static_cast<double>(exact);
 }
 

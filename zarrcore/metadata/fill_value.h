@@ -35,9 +35,9 @@ using FillBytes = std::vector<std::byte>;
 
 /// Decodes the attribute "_FillValue" (CF conventions) as xarray and others spell it in v3. For
 /// floats: a number, "NaN", "Infinity", "-Infinity", a decimal string, or base64 of a little-endian
-/// float64. For complex numbers: two of these. For integers: an integer. For dates: "NaT" or an
-/// integer. For bytes: base64. For strings: a string. The value may be in a list of one item.
-/// nullopt for anything else and for values out of range.
+/// float64. For complex numbers: a list of two of these. For integers: an integer. For bool: true,
+/// false, 0 or 1. For dates: "NaT" or an integer. For bytes: base64. For strings: a string. The
+/// value may be in a list of one item. nullopt for anything else and for values out of range.
 [[nodiscard]] std::optional<FillBytes> DecodeFillAttribute(const Json& attribute,
                                                            const DataType& type);
 

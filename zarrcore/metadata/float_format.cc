@@ -77,9 +77,9 @@ bool IsNan(uint64_t bits, const FloatFormat& format) {
   return bits == Nan(format);
 }
 
-// The code of a magnitude, which is the number of steps between representable numbers from 0 up to
-// it. Subnormals, below the smallest exponent, have the smallest step. Rounding up to the next
-// power of two carries into the exponent.
+// Returns the code of a magnitude: the number of representable magnitudes below it. Subnormals are
+// spaced like numbers with the smallest exponent. Rounding up to the next power of two carries into
+// the exponent.
 uint64_t EncodeMagnitude(double magnitude, const FloatFormat& format) {
   // In formats without zero and subnormals, exponent 0 is an ordinary exponent.
   const bool has_zero = format.codes != Codes::kPowersOfTwoOnly;

@@ -2,8 +2,8 @@
 //
 // The core specification has float16, float32 and float64. The extension types bfloat16, float8_*,
 // float6_* and float4_* are named after their numbers of exponent and fraction bits, and after the
-// parts of IEEE 754 that they lack: "fn" has no infinity; "fnuz" has no infinity and no negative
-// zero, whose code is the NaN; "fnu" has neither sign nor zero.
+// parts of IEEE 754 that they lack: "fn" has no infinity; "fnuz" has no infinity, and the code of
+// negative zero is NaN; "fnu" has no infinity, sign or zero.
 #pragma once
 
 #include <cstddef>
@@ -32,9 +32,9 @@ struct FloatFormat {
 /// The format of the data type called `name`. Null if it is not a float.
 [[nodiscard]] const FloatFormat* FindFloatFormat(std::string_view name);
 
-/// The code of the number nearest to `value`; of two that are equally near, the even one. The
-/// canonical NaN for any NaN. nullopt for values out of range, and for infinity and NaN if the
-/// format lacks them.
+/// The code of the number nearest to `value`. Ties round to the even code. Any NaN becomes the
+/// canonical NaN. nullopt for values out of range, and for infinity and NaN if the format lacks
+/// them.
 [[nodiscard]] std::optional<uint64_t> EncodeFloat(double value, const FloatFormat& format);
 
 /// The value of a code, exact except for the payload of NaNs. Ignores bits above the size of the

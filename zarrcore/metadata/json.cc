@@ -18,8 +18,8 @@ namespace {
 using std::string_view_literals::operator""sv;
 
 // A bare literal, or an integer beyond 64 bits, becomes a string that begins with this mark. A
-// document that already contains such a string is refused, so every marked string stands for a
-// literal.
+// document that itself contains the mark at the beginning of a string is refused, so every marked
+// string stands for a literal.
 constexpr std::string_view kMark = "\0#"sv;
 constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
 // The number of characters added to a literal: the opening quote, the mark and the closing quote.
@@ -64,8 +64,8 @@ MarkedText MarkBareLiterals(std::string_view text) {
       return text.substr(i, candidate.size()) == candidate;
     });
     if (literal != kLiterals.end()) {
-      // If the literal touches characters other than white space and punctuation, as in 1NaN, NaNs
-      // or "a"NaN, the added quotes cause the required syntax error.
+      // If the literal touches another token, as in 1NaN, NaNs or "a"NaN, the added quotes cause
+      // the required syntax error.
       marked.text.append("\"").append(kMarkInText).append(*literal).append("\"");
       marked.ends.push_back(marked.text.size());
       // The parser will reject the document anyway.
@@ -158,9 +158,9 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
     std::vector<Json> values;
   };
 
-  // Keeps one of several members with the same name, with the last value at the first position, and
-  // marks the others in the result. Sorts instead of hashing, because names with equal hashes are
-  // easily crafted.
+  // If a name is repeated, moves its last value to its first position, and marks its other
+  // positions in the result. Sorts instead of hashing, because names with equal hashes are easily
+  // crafted.
   static std::vector<bool> TakeLastOfEach(OpenContainer& members) {
     const std::vector<std::string>& keys = members.keys;
     std::vector<size_t> order(keys.size());
@@ -277,8 +277,9 @@ size_t IndentationOf(const Json& json, size_t depth = 0) {
 
 // The maximum length of `text` written as a JSON string in ASCII.
 uint64_t LengthOfString(std::string_view text) {
-  constexpr uint64_t kEscaped = 6;  // the length of a control character
-  // Per byte of a character outside ASCII, which has two to four bytes.
+  constexpr uint64_t kEscaped = 6;  // the length of an escaped control character
+  // Per byte of a non-ASCII character. Two or three bytes become one escape of six characters, four
+  // bytes become two.
   constexpr uint64_t kOfByteAbove = 3;
   uint64_t length = 2;
   for (const char c : text) {

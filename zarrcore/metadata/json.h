@@ -18,7 +18,8 @@ namespace zarrfs {
 /// A JSON value. Objects keep the order of their keys.
 using Json = nlohmann::ordered_json;
 
-/// Maximum nesting. ParseJson() refuses deeper documents, or replaces deeper values.
+/// Maximum nesting. ParseJson() refuses deeper documents; the lenient ParseJson() replaces deeper
+/// values.
 inline constexpr int kMaxJsonDepth = 256;
 
 /// Maximum number of values in a document. A value may take two bytes of JSON and 64 bytes of
@@ -27,15 +28,15 @@ inline constexpr size_t kMaxJsonValues = size_t{1} << 23;
 
 /// Parses `text`. Accepts the bare literals NaN, Infinity and -Infinity outside strings, and
 /// integers beyond 64 bits. These become marked strings (see NonFinite), which DumpJson() writes as
-/// the literals again. Skips a byte order mark. Of several equal keys, keeps the last value at the
-/// position of the first key. kDamaged, with `key`, line and column, if `text` is not JSON;
+/// the literals again. Skips a byte order mark. If an object repeats a key, keeps the last value at
+/// the position of the first key. kDamaged, with `key`, line and column, if `text` is not JSON;
 /// kTooLarge if it is nested too deeply or has too many values.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key);
 
-/// Like ParseJson() above, but tolerates everything that Python's reader tolerates, so one bad
-/// value does not make all others unusable. Replaces half a surrogate pair and bytes that are not
-/// UTF-8 by U+FFFD, a number beyond the range of a double by Infinity, and values nested too deeply
-/// by null. Adds a line, which begins with `key`, to `notes` for each kind of replacement.
+/// The lenient ParseJson(): tolerates everything that Python's reader tolerates, so one bad value
+/// does not make all others unusable. Replaces half a surrogate pair and bytes that are not UTF-8
+/// with U+FFFD, a number beyond the range of a double with Infinity, and values nested too deeply
+/// with null. Adds a line, which begins with `key`, to `notes` for each kind of replacement.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key,
                                      std::vector<std::string>& notes);
 
@@ -61,9 +62,10 @@ inline constexpr size_t kMaxJsonValues = size_t{1} << 23;
 [[nodiscard]] std::optional<std::string> UnknownMember(
     const Json& object, std::initializer_list<std::string_view> known);
 
-enum class JsonEncoding { kAscii, kUtf8 };  // kAscii writes all other characters as \uXXXX
+enum class JsonEncoding { kAscii, kUtf8 };  // kAscii writes non-ASCII characters as \uXXXX
 
-/// A value as JSON, indented by two spaces, with a newline at the end. The inverse of ParseJson().
+/// Writes a value as JSON, indented by two spaces, with a newline at the end. The inverse of
+/// ParseJson().
 /// The output is a single line if the indentation would take many megabytes.
 [[nodiscard]] std::string DumpJson(const Json& json, JsonEncoding encoding = JsonEncoding::kAscii);
 

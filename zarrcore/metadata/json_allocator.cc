@@ -20,7 +20,7 @@ struct Mappings {
 };
 constinit Mappings mappings;
 
-// Replaces the table's entry `instead` by `memory`. False if the table lacks that entry.
+// Replaces the entry `instead` with `memory`. False if the table lacks that entry.
 bool Replace(void* instead, void* memory) {
   const MutexLock lock(mappings.mutex);
   const auto found = std::ranges::find(mappings.at, instead);

@@ -2,7 +2,7 @@
 //
 // nlohmann's library allocates memory when it destroys a value, for a stack of the values to
 // destroy, and an exception there would end the process. So when memory has run out, this allocator
-// takes lists from shared mappings, which RLIMIT_DATA does not limit.
+// uses shared mappings, which RLIMIT_DATA does not limit.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,8 @@
 
 namespace zarrfs {
 
-/// The mark of strings that stand for numbers that JSON lacks; see NonFinite().
+/// In JSON text, the beginning of strings that stand for numbers JSON cannot express; see
+/// NonFinite().
 inline constexpr std::string_view kMarkInText = "\\u0000#";
 
 struct RepairedJson {

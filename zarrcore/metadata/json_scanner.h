@@ -6,15 +6,15 @@
 
 namespace zarrfs {
 
-/// Refuses everything that ParseJson() refuses or changes, and a few documents that it accepts:
-/// those with escaped NUL characters, with numbers that may exceed a double, or with more than 64
-/// levels. The scanned string must outlive the scanner.
+/// Scans one string, which must outlive the scanner. Accepts plain JSON, which is everything that
+/// ParseJson() accepts except a byte order mark, escaped NUL characters, numbers that may exceed a
+/// double, and more than 64 levels. Does not limit the number of values.
 class JsonScanner {
  public:
   explicit JsonScanner(std::string_view text) : text_(text) {}
 
-  /// Skips a value. False if it is not plain JSON. `depth`: the number of containers around the
-  /// value.
+  /// Skips a value. False if the value is not plain JSON. `depth`: the number of containers around
+  /// the value.
   [[nodiscard]] bool Value(int depth = 0);
 
   /// Skips an object. Calls `member`, a bool(std::string_view name), for each member. `name`
@@ -33,7 +33,7 @@ class JsonScanner {
     return Take('}');
   }
 
-  /// Skips white space. Returns whether the next value is an object.
+  /// True if the next value is an object. Skips white space before it.
   [[nodiscard]] bool IsAtObject() {
     SkipSpace();
     return at_ < text_.size() && text_[at_] == '{';

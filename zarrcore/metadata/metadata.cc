@@ -155,8 +155,8 @@ Result<void> ParseChunkGrid(const Json& document, std::string_view key, ArrayMet
 
 constexpr size_t kMaxSuffix = 64;
 
-// Parses the suffix of chunk keys. With the suffix, the last component of a chunk key must not
-// equal the name of a folder or document.
+// Parses the suffix of chunk keys. The checks ensure that no chunk key equals the name of a folder
+// or document.
 Result<std::string> ParseKeySuffix(const Json& suffix, std::string_view key) {
   const std::string* const text = TextOf(suffix);
   const bool is_name = text != nullptr && !text->empty() && text->size() <= kMaxSuffix &&
@@ -180,7 +180,7 @@ Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string
     auto before = base->is_null() ? encoding : ParseChunkKeyEncoding(*base, key);
     if (!before) return before;
     auto text = before->suffix.empty() ? ParseKeySuffix(suffix, key)
-                                       // Fails, because the base encoding has a suffix.
+                                       // Fails, because the base encoding already has a suffix.
                                        : ParseKeySuffix(Json(), key);
     if (!text) return Fail(text);
     before->suffix = *std::move(text);
@@ -365,7 +365,7 @@ Result<std::vector<CodecSpec>> ParseCodecs(const Json& document, std::string_vie
     auto codec = ParseExtension(element, key, "codecs");
     if (!codec) return Fail(codec);
     if (codec->name == "endian") codec->name = "bytes";
-    // For single bytes, some writers give the codec the byte order null.
+    // For types of one byte, some writers set the codec's byte order to null.
     if (codec->name == "bytes" && MemberOrNull(codec->configuration, "endian").is_null()) {
       codec->configuration.erase("endian");
     }

@@ -60,7 +60,7 @@ struct CodecSpec {
 [[nodiscard]] Result<std::vector<CodecSpec>> ParseCodecs(const Json& document,
                                                          std::string_view key);
 
-/// How chunk keys are made from chunk coordinates: core specification, "Chunk key encoding".
+/// How chunk keys are formed from chunk coordinates. See core specification, "Chunk key encoding".
 struct ChunkKeyEncoding {
   enum class Kind { kDefault, kV2 };
   Kind kind = Kind::kDefault;
@@ -93,17 +93,17 @@ struct ArrayMetadata {
   std::vector<std::vector<EdgeRun>> chunk_edges;
   ChunkKeyEncoding key_encoding;
   FillBytes fill_value;  // a little-endian element; empty for kOther
-  // The contents of missing chunks are undefined: "fill_value": null in v2.
+  // True if the contents of missing chunks are undefined. v2 metadata then have "fill_value": null.
   bool undefined_fill = false;
-  // Never empty: an absent list means the codec "bytes", little-endian.
+  // Never empty: an absent or empty list means the codec "bytes", little-endian.
   std::vector<CodecSpec> codecs;
   Json attributes = Json::object();
   /// One name per dimension; nullopt for a null in the document. Absent if the array has no names.
   std::optional<std::vector<std::optional<std::string>>> dimension_names;
   /// The whole zarr.json as read. Views make their documents from it.
   Json document;
-  /// The parts of the documents that were dropped or replaced, one sentence each, which begins with
-  /// the document's key.
+  /// One sentence for each part of the documents that was dropped or replaced. Each begins with the
+  /// key of the document.
   std::vector<std::string> notes;
   /// The stored documents. Null if the array was not read from a store.
   std::shared_ptr<const StoredDocuments> stored;
@@ -134,7 +134,7 @@ using NodeMetadata = std::variant<GroupMetadata, ArrayMetadata>;
 /// Parses a zarr.json. `key` is used in error messages.
 /// kDamaged: not JSON, or members are missing or have a wrong type or value. kUnsupported: valid,
 /// but with unknown extensions that must be understood. kTooLarge: longer than kMaxMetadataBytes,
-/// or nested deeper than kMaxJsonDepth.
+/// or more than kMaxJsonValues values.
 [[nodiscard]] Result<NodeMetadata> ParseZarrJson(std::string_view text, std::string_view key);
 
 /// Like ParseZarrJson(), for a document that is already parsed.

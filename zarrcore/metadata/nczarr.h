@@ -1,5 +1,5 @@
-// Attributes in which netCDF-C keeps notes on a store that it wrote (NCZarr). They describe names,
-// shapes and types of the store's nodes. A view that changes these drops the notes.
+// Attributes in which netCDF-C keeps notes on a store that it wrote (NCZarr). The notes describe
+// names, shapes and types of nodes. A view that changes any of these properties drops the notes.
 #pragma once
 
 #include <cstddef>

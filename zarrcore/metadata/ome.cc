@@ -71,8 +71,8 @@ bool IsListOf(const Json& list, const auto& is_one) {
 bool IsText(const Json& json) { return TextOf(json) != nullptr; }
 bool HasPath(const Json& json) { return IsText(MemberOrNull(json, "path")); }
 
-// True if `image` is a valid item of `multiscales`. Pyramids written by ndpyramid for maps have no
-// axes in these items, but pixels.
+// True if `image` is a valid item of `multiscales`. Map pyramids by ndpyramid are not OME-Zarr:
+// their items have pixels_per_tile, and no axes.
 bool IsPyramid(const Json& image) {
   const auto is_axis = [](const Json& axis) {
     return IsText(axis) || IsText(MemberOrNull(axis, "name"));

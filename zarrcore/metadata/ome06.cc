@@ -24,8 +24,8 @@ bool IsTheText(const Json& json, std::string_view text) {
   return IsJsonText(json) && *TextOf(json) == text;
 }
 
-// The coordinate system to which a transformation leads: a string, or the `name` in an object. Null
-// if it is not stated.
+// The name of a coordinate system, which is identified by a string or by an object with a `name`.
+// Null if `system` is null or has no name.
 const Json& NameOf(const Json& system) {
   return system.is_object() ? MemberOrNull(system, "name") : system;
 }

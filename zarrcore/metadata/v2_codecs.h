@@ -1,7 +1,7 @@
 // Converts the filters and the compressor of a Zarr v2 array to the codec chain of zarr.json.
 //
 // A v2 writer applies the filters in order, and then the compressor. Filters that map elements to
-// elements come before v3's codec "bytes", filters on bytes come after it.
+// elements are placed before v3's codec "bytes", and filters on bytes after it.
 #pragma once
 
 #include <cstddef>

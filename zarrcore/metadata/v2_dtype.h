@@ -1,7 +1,8 @@
 // Converts the "dtype" of a Zarr v2 array to the data type of the same elements in zarr.json.
 //
 // Dtypes are numpy's array protocol strings such as "<f8", "|S12" and ">M8[10us]", lists of fields,
-// and "|O", whose type only a filter determines. See Zarr v2 specification, "Data type encoding".
+// and "|O", whose type is known only from a filter. See Zarr v2 specification, "Data type
+// encoding".
 #pragma once
 
 #include <cstddef>
@@ -43,7 +44,7 @@ struct V2Dtype {
   [[nodiscard]] bool is_object() const { return data_type.is_null(); }
 };
 
-/// Parses a dtype like numpy: "i4" and "=i4" are little-endian, and a field without a name is named
+/// Parses a dtype as numpy does: "i4" and "=i4" are little-endian, and an unnamed field is named
 /// after its index ("f0"). A field that is an array becomes a structure of its elements, in C order
 /// and named "0", "1", ..., because v3 has no other type with that layout. kDamaged if `dtype` is
 /// malformed. kUnsupported if v3 has no such type: long doubles, empty items, objects in fields,

@@ -4,9 +4,9 @@
 // and the codec chain decodes them unchanged. The result compensates for differences between v2 and
 // v3 readers:
 //   - xarray reads the names of dimensions from _ARRAY_DIMENSIONS. They become dimension_names.
-//   - In v2, xarray masks the fill value; in v3, it masks the value of the attribute _FillValue.
-//     So this attribute is added in xarray's spelling, only for numbers, because xarray reads no
-//     others.
+//   - In v2, xarray masks the fill value. In v3, it masks the value of the attribute _FillValue, so
+//     this attribute is added in xarray's spelling. Only numbers get it, because xarray reads it
+//     for no other types.
 // The fill value null, which leaves missing chunks undefined, becomes zero bytes with
 // ArrayMetadata::undefined_fill.
 #pragma once
