@@ -39,7 +39,7 @@ class CastCodec : public DecodedCastCodec {
   }
 };
 
-constexpr size_t kMaxScalars = 256;  // a limit, because each entry is compared with every element
+constexpr size_t kMaxScalars = 256;  // limited, because each entry is compared with every element
 
 // An element that is converted by an entry of "scalar_map", not by the general rules.
 struct MappedScalar {
@@ -114,8 +114,8 @@ class CastValueCodec : public StoredAsCodec {
   const ScalarMap decoded_;
 };
 
-// Parses the pairs [from, to] of a member of "scalar_map". If a scalar occurs more than once, its
-// last pair comes first in the result.
+// Parses the pairs [from, to] of a member of "scalar_map". Returns them in reverse order, so a
+// search finds the last pair of a repeated scalar.
 Result<ScalarMap> ParseScalarMap(const CodecSpec& codec, std::string_view member,
                                  const DataType& from, const DataType& to) {
   const std::string name = fmt::format("codec '{}': scalar_map.{}", codec.name, member);

@@ -173,7 +173,7 @@ std::optional<Checksum::Kind> KindOf(const CodecSpec& codec) {
   return std::nullopt;
 }
 
-// True if the checksum comes before the bytes.
+// True if the checksum is stored before the bytes.
 Result<bool> IsAtStart(const CodecSpec& codec, Checksum::Kind kind) {
   using Kind = Checksum::Kind;
   if (codec.name == "crc32c") {

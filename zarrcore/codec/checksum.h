@@ -16,7 +16,7 @@ inline constexpr uint64_t kChecksumBytes = 4;
 class Checksum {
  public:
   enum class Kind : uint8_t { kCrc32c, kCrc32, kAdler32, kFletcher32, kJenkinsLookup3 };
-  /// The number of kinds whose sums can be combined. In Kind, these come first.
+  /// The number of kinds whose sums can be combined. They come first in Kind.
   static constexpr size_t kCombining = 3;
 
   /// Makes the checksum of a codec. nullopt if the codec is not a checksum; an error if its
@@ -24,7 +24,7 @@ class Checksum {
   [[nodiscard]] static Result<std::optional<Checksum>> Of(const CodecSpec& codec);
 
   [[nodiscard]] Kind kind() const { return kind_; }
-  /// True if the checksum comes before the bytes, false if it comes after them.
+  /// True if the checksum is stored before the bytes, false if it is stored after them.
   [[nodiscard]] bool at_start() const { return at_start_; }
   /// The name of the checksum, for messages.
   [[nodiscard]] const char* name() const;
@@ -32,8 +32,8 @@ class Checksum {
   [[nodiscard]] uint32_t Sum(BytesView bytes) const;
   /// True if Combine() may be called for this kind.
   [[nodiscard]] bool combines() const { return static_cast<size_t>(kind_) < kCombining; }
-  /// The sum of a run of bytes, computed from the sums of its two parts. `second_length`: bytes in
-  /// the second part.
+  /// The sum of a run of bytes, computed from the sums of its two parts. `second_length`: the
+  /// length of the second part in bytes.
   [[nodiscard]] static uint32_t Combine(Kind kind, uint32_t first, uint32_t second,
                                         uint64_t second_length);
   [[nodiscard]] static uint32_t SumOf(Kind kind, BytesView bytes);

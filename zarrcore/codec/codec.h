@@ -96,8 +96,8 @@ class BytesToBytesCodec {
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(uint64_t /*decoded_size*/) const {
     return std::nullopt;
   }
-  /// kDamaged if the decoded bytes exceed `limit`. If decoding needs more memory than
-  /// MemoryToDecode() says, it reserves the rest from ProcessMemory().
+  /// kDamaged if the decoded bytes exceed `limit`. A codec that needs more memory than
+  /// MemoryToDecode() reserves the rest from ProcessMemory().
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, uint64_t limit) const = 0;
   /// Like Decode(), but may reuse the memory of `encoded`.
   [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, uint64_t limit) const {
@@ -110,8 +110,8 @@ class BytesToBytesCodec {
   [[nodiscard]] virtual Result<Bytes> Encode(BytesView decoded) const = 0;
 };
 
-/// Checks, on behalf of `codec`, that `bytes` has the size of a chunk of `shape`. kTooLarge if that
-/// size overflows, and `wrong_size` if the sizes differ.
+/// Checks that `bytes` has the size of a chunk of `shape`. kTooLarge if that size overflows, and
+/// `wrong_size` if the sizes differ. `codec`: the name used in messages.
 [[nodiscard]] Result<void> CheckSize(std::string_view codec, BytesView bytes, const DataType& type,
                                      const std::vector<uint64_t>& shape, ErrorCode wrong_size);
 
@@ -124,9 +124,9 @@ class Pipeline {
   [[nodiscard]] static Result<Pipeline> Make(std::span<const CodecSpec> codecs,
                                              const ChunkSpec& chunk);
 
-  /// Returns exactly decoded_size() bytes, or kDamaged. kTooLarge if that is more than
-  /// kMaxChunkBytes. Also fails like MemoryBudget::Take() if an input needs more memory than
-  /// MemoryToDecode().
+  /// Returns exactly decoded_size() bytes, or kDamaged. kTooLarge if an array of the chain is
+  /// larger than kMaxChunkBytes; kWouldBlock if no request waits for the chunk any more. May fail
+  /// like MemoryBudget::Take() if a codec needs more memory than MemoryToDecode().
   [[nodiscard]] Result<Bytes> Decode(Bytes encoded) const;
   [[nodiscard]] Result<Bytes> Decode(BytesView encoded) const {
     return Decode(Bytes(encoded.begin(), encoded.end()));
@@ -140,8 +140,8 @@ class Pipeline {
   /// The type of the decoded elements.
   [[nodiscard]] const DataType& data_type() const { return specs_.front().data_type; }
   [[nodiscard]] uint64_t decoded_size() const { return decoded_size_; }
-  /// The size of every encoded chunk in bytes, if it is constant because the chain does not
-  /// compress.
+  /// The size of every encoded chunk in bytes; nullopt if sizes vary, for example because the chain
+  /// compresses.
   [[nodiscard]] std::optional<uint64_t> encoded_size() const { return encoded_size_; }
   /// An upper bound for the size of an encoded chunk from any writer.
   [[nodiscard]] uint64_t max_encoded_size() const;

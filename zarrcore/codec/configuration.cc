@@ -12,7 +12,7 @@ const Json* FindMember(const CodecSpec& codec, std::string_view member) {
 tl::unexpected<Error> WrongMember(const CodecSpec& codec, std::string_view member,
                                   std::string_view expected) {
   const Json* value = FindMember(codec, member);
-  // Replaces bytes that are not UTF-8, for which a strict dump would throw.
+  // Replaces bytes that are not UTF-8, because a strict dump would throw.
   std::string found = value == nullptr
                           ? "absent"
                           : value->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -26,7 +26,7 @@ Result<int64_t> IntegerMember(const CodecSpec& codec, std::string_view member, i
                               int64_t maximum, int64_t otherwise) {
   const Json* value = FindMember(codec, member);
   if (value == nullptr) return otherwise;
-  // nlohmann's library stores a number as unsigned only if it exceeds INT64_MAX.
+  // nlohmann's library parses non-negative integers as unsigned, up to UINT64_MAX.
   const bool fits = value->is_number_unsigned()
                         ? value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX)
                         : value->is_number_integer();

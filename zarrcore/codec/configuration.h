@@ -37,8 +37,8 @@ namespace zarrfs {
 [[nodiscard]] Result<std::string> StringMember(const CodecSpec& codec, std::string_view member,
                                                std::string_view otherwise);
 
-/// The index of the string `member` in `choices`; 0 if the member is absent. `expected`: what
-/// messages call the choices.
+/// The index of the string `member` in `choices`; 0 if the member is absent. `expected` describes
+/// the choices in messages.
 [[nodiscard]] Result<size_t> ChoiceMember(const CodecSpec& codec, std::string_view member,
                                           std::span<const std::string_view> choices,
                                           std::string_view expected);

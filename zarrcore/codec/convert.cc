@@ -85,8 +85,8 @@ bool IntegerToInteger(S value, OutOfRange out_of_range, T& to) {
 
 template <typename T>
 bool ToFloat(auto value, OutOfRange out_of_range, T& to) {
-  // For float16, converts through a double. This rounds only once, because float16 has no integers
-  // of more than 53 bits.
+  // For float16, converts through a double. This rounds only once, because an integer that a double
+  // cannot represent exceeds the range of float16.
   if constexpr (std::is_same_v<T, Half>) {
     to = Half::From(static_cast<double>(value));
   } else {

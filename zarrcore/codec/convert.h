@@ -15,7 +15,7 @@ namespace zarrfs {
 struct Half {
   uint16_t bits = 0;
 
-  // Rounds to the nearest float16; of two that are equally near, to the even one.
+  // Rounds to the nearest float16. Ties round to even.
   [[nodiscard]] static Half From(double value);
   [[nodiscard]] double ToDouble() const;
 
@@ -88,15 +88,15 @@ enum class Rounding {
   kNearestAway
 };
 
-/// How to convert a value outside the target's range. NaN converted to any type but a float is
-/// always kDamaged.
+/// How to convert a value outside the target's range. NaN converted to an integer is always
+/// kDamaged.
 enum class OutOfRange {
-  kError,  // kDamaged; also if a float exceeds the range of a smaller float type
+  kError,  // kDamaged
   kClamp,  // the nearest value in the range
-  kWrap,   // the value modulo 2^bits; infinity is kDamaged
-  // Like numpy: integers, and floats below 2^31 in magnitude, wrap. A float outside the range of a
-  // smaller float type becomes infinity. Larger floats are kDamaged when converted to integers,
-  // because numpy's result is unspecified and even depends on the length of the array.
+  kWrap,   // the value modulo 2^bits; kDamaged for infinity, and if the target is a float type
+  // Like numpy. Integers wrap. Floats converted to integers wrap if they are below 2^31 in
+  // magnitude. Larger ones are kDamaged, because numpy's result is unspecified and even depends on
+  // the length of the array. A number outside the range of a float type becomes infinity.
   kNumpy,
 };
 

@@ -16,12 +16,11 @@ enum class Wrapper { kGzip, kZlib };
 // zlib's number for the largest window, which also selects the wrapper.
 int WindowBits(Wrapper wrapper) { return wrapper == Wrapper::kGzip ? 15 + 16 : 15; }
 
-// The maximum compression ratio of deflate. Allocations are limited to the size that a short input
-// can fill.
+// The maximum compression ratio of deflate. Limits the allocation for a short input.
 constexpr uint64_t kBestDeflateRatio = 1032;
 
-// Passes as much of `input`, and of the output space up to `end`, to `stream` as its 32-bit
-// counters can express.
+// Passes `input`, and the output space up to `end`, to `stream`, as far as its 32-bit counters
+// allow.
 void Feed(z_stream& stream, BytesView input, const std::byte* end) {
   constexpr size_t kMax = std::numeric_limits<uInt>::max();
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(input.data()));

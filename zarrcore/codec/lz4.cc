@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kSizeBytes = 4;
 
-// The maximum compression ratio of LZ4: a length byte stands for 255 decoded bytes. Allocations are
-// limited to the size that a short input can fill.
+// The maximum compression ratio of LZ4: a length byte stands for 255 decoded bytes. Limits the
+// allocation for a short input.
 constexpr uint64_t kBestLz4Ratio = 255;
 
 class Lz4Codec : public BytesToBytesCodec {
@@ -69,7 +69,7 @@ class Lz4Codec : public BytesToBytesCodec {
 }  // namespace
 
 Result<BytesToBytesPtr> MakeLz4Codec(const CodecSpec& codec) {
-  // liblz4 itself limits the acceleration to 1 to 65537.
+  // liblz4 clamps the acceleration to the range from 1 to 65537.
   constexpr int64_t kLargest = std::numeric_limits<int>::max();
   const int64_t acceleration = EncoderMember(codec, "acceleration", -kLargest, kLargest, 1);
   return std::make_shared<const Lz4Codec>(static_cast<int>(acceleration));

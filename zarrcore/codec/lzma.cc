@@ -135,7 +135,7 @@ class LzmaCodec : public BytesToBytesCodec {
   const lzma_check check_;
   const uint32_t preset_;
   const std::vector<Filter> filters_;  // only for kRaw; otherwise empty
-  const uint64_t raw_memory_;          // the memory of a decoder for `filters_`
+  const uint64_t raw_memory_;          // the memory of a decoder for `filters_`, in bytes
 };
 
 // Reads "preset": a level, optionally combined with the flag "extreme". Other numbers are invalid.
@@ -151,7 +151,7 @@ Result<uint32_t> PresetMember(const CodecSpec& codec, lzma_options_lzma& options
 }
 
 Result<Filter> ParseFilter(const Json& document) {
-  // The members of a filter are read like those of a codec, so the error messages are the same.
+  // Reads the members of a filter like those of a codec, so the error messages are the same.
   const CodecSpec members = {"numcodecs.lzma filter", document};
   constexpr int64_t kLargest = std::numeric_limits<uint32_t>::max();
   Filter filter;

@@ -21,8 +21,8 @@ static_assert(std::endian::native == std::endian::little,
               "pcodec decodes to the machine's byte order");
 
 constexpr size_t kMaxMessage = 200;
-// The overhead in bytes of a file, and of each page. A page may have only one number. Writers store
-// numbers uncompressed if that is shorter.
+// The overhead in bytes of a file, and of each page. A page may consist of a single number. Writers
+// store numbers uncompressed if that is shorter.
 constexpr uint64_t kOfFile = 64;
 constexpr uint64_t kOfPage = 32;
 
@@ -49,8 +49,8 @@ class PcodecCodec final : public ArrayToBytesCodec {
       return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", name_);
     }
     Bytes decoded(*size);
-    // The library cannot report that memory has run out. So this allocates and frees the memory
-    // that the library needs, which throws if it is not available.
+    // The library cannot report that memory has run out. So the memory that it needs is allocated
+    // and freed first, which throws if memory has run out.
     operator delete(operator new(encoded.size() + ZARRFS_PCODEC_MEMORY));
     std::array<char, kMaxMessage> message = {};
     if (zarrfs_pcodec_decode(reinterpret_cast<const uint8_t*>(encoded.data()), encoded.size(),

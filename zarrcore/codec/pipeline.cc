@@ -12,7 +12,7 @@ namespace zarrfs {
 namespace {
 
 // An upper bound for the output of a compressor for `size` bytes. No compressor expands
-// incompressible bytes by more than this.
+// incompressible bytes beyond this bound.
 uint64_t BoundOfCompressed(uint64_t size) { return size + size / 8 + (uint64_t{64} << 10); }
 
 // numcodecs.delta interprets its input in the byte order of its own dtype. If the codec "bytes" has
@@ -45,7 +45,7 @@ Result<void> CheckIfWaitedFor() {
 }  // namespace
 
 void ShrinkToFit(Bytes& bytes) {
-  // Shrinks only if more than one byte per this many used bytes is unused.
+  // Shrinks only if the unused capacity exceeds the used size divided by this number.
   constexpr size_t kWorthACopy = 8;
   if (bytes.capacity() - bytes.size() > bytes.size() / kWorthACopy) bytes.shrink_to_fit();
 }
@@ -188,7 +188,7 @@ Result<Bytes> Pipeline::Encode(BytesView decoded) const try {
     return Fail(ErrorCode::kInvalidArgument, "chunk to encode: expected {} bytes, found {}",
                 decoded_size_, decoded.size());
   }
-  Bytes bytes;  // the bytes that `current` views after a codec has run
+  Bytes bytes;  // the output of the last codec, which `current` then views
   BytesView current = decoded;
   const auto take = [&](Result<Bytes> encoded) -> Result<void> {
     if (!encoded) return Fail(encoded);

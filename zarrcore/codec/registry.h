@@ -44,8 +44,8 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 // "numcodecs.quantize" convert like numpy. quantize stores floats rounded to decimal digits, which
 // decoding cannot undo. "cast_value" of zarr-extensions converts by its "rounding", "out_of_range"
 // and "scalar_map". "bitround" and "numcodecs.bitround" round away low bits of the elements when
-// they are written; decoding changes nothing, with any configuration. Encoding with quantize and
-// bitround is kUnsupported.
+// they are written; decoding changes nothing, regardless of the configuration. Encoding with
+// quantize and bitround is kUnsupported.
 [[nodiscard]] Result<ArrayToArrayPtr> MakeAstypeCodec(const CodecSpec&, const ChunkSpec&);
 [[nodiscard]] Result<ArrayToArrayPtr> MakeQuantizeCodec(const CodecSpec&, const ChunkSpec&);
 [[nodiscard]] Result<ArrayToArrayPtr> MakeCastValueCodec(const CodecSpec&, const ChunkSpec&);
@@ -72,15 +72,16 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 /// means little-endian. kUnsupported for types without a fixed element size.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeBytesCodec(const CodecSpec&, const ChunkSpec&);
 
-/// kMixedEndian: like "bytes" in little-endian order, except that the parts of a struct in `big`,
-/// which are byte ranges of an element, are big-endian. Occurs only in arrays of Zarr v2.
+/// kMixedEndian: like "bytes" in little-endian order, except that some parts of a struct are
+/// big-endian. "big" is the list of their byte ranges in an element. Occurs only in Zarr v2 arrays.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeMixedEndianCodec(const CodecSpec&, const ChunkSpec&);
 
-/// "packbits" of zarr-extensions, which has nothing but its name in common with the codec of
-/// numcodecs. It stores the bits "first_bit" to "last_bit" of each element, least significant
-/// first, padded with zero bits; "padding_encoding" first_byte or last_byte adds a byte with the
-/// number of padding bits. In decoded elements, bits that were not stored are zero, or repeat the
-/// sign of a signed integer. kUnsupported for raw and extension types.
+/// "packbits" of zarr-extensions, which is unrelated to the codec of numcodecs. Stores the bits
+/// "first_bit" to "last_bit" of each element, least significant first, padded with zero bits. With
+/// "padding_encoding" first_byte or last_byte, a byte states the number of padding bits. In decoded
+/// elements, bits that were not stored are zero, but signed integers are sign-extended.
+/// kUnsupported for types other than bool, integers, floats, complex numbers and dates; narrow
+/// numbers are supported.
 [[nodiscard]] Result<ArrayToBytesPtr> MakePackbitsCodec(const CodecSpec&, const ChunkSpec&);
 
 // The codecs below store zfp streams (https://zfp.readthedocs.io). Encoding is kUnsupported.

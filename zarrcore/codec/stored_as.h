@@ -11,11 +11,11 @@
 
 namespace zarrfs {
 
-/// The type in which a numcodecs codec stores elements of `type`: the one that the member named
-/// `stored` names, by default `type`. Both members may contain names of numpy ("<i4", "i4") or of
-/// core data types ("int32"). Their byte order is ignored, because the array-to-bytes codec
-/// determines it. kDamaged if the member named `decoded` names a type other than `type`;
-/// kUnsupported for types that are neither numbers nor bool.
+/// The type in which a numcodecs codec stores elements of `type`. The member of the configuration
+/// called `stored` names it; the default is `type`. The member called `decoded` must name `type` or
+/// be absent, otherwise the error is kDamaged. Both may contain numpy names ("<i4", "i4") or core
+/// data types ("int32"). Their byte order is ignored, because the array-to-bytes codec determines
+/// it. kUnsupported for types that are neither numbers nor bool.
 [[nodiscard]] Result<DataType> StoredType(const CodecSpec& codec, const DataType& type,
                                           std::string_view decoded = "dtype",
                                           std::string_view stored = "astype");
@@ -43,7 +43,8 @@ class StoredAsCodec : public ArrayToArrayCodec {
   const DataType& stored() const { return stored_; }
 
  private:
-  /// Converts stored elements to `type`, the decoded type. The caller has checked their number.
+  /// Converts stored elements to `type`, the decoded type. The caller has checked the number of
+  /// elements.
   [[nodiscard]] virtual Result<Bytes> DecodeElements(Bytes stored, const DataType& type) const = 0;
   /// The size in bytes of an element of the intermediate type; 0 if the conversion has none.
   [[nodiscard]] virtual size_t CalculatedItemSize(const DataType& /*type*/) const { return 0; }

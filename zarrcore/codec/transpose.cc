@@ -14,7 +14,7 @@ namespace {
 
 struct Axis {
   uint64_t extent;
-  uint64_t stride;  // the distance in bytes from one index to the next in the input
+  uint64_t stride;  // the distance in bytes between consecutive indexes in the input
 };
 
 std::vector<uint64_t> StridesInC(const std::vector<uint64_t>& shape, uint64_t item_size) {

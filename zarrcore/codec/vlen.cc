@@ -19,7 +19,8 @@ bool IsVlen(const CodecSpec& codec) {
 
 bool IsUtf8(BytesView bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  // Most strings are ASCII, for which this loop is eight times as fast as the library's validation.
+  // Most strings are ASCII. For these, this loop is eight times as fast as the library's
+  // validation.
   const auto* const rest = std::ranges::find_if(text, [](char c) { return c < 0; });
   return utf8::is_valid(rest, text.end());
 }
@@ -128,7 +129,7 @@ Result<VlenChain> VlenChain::Make(std::span<const CodecSpec> codecs, const Chunk
   }
   bool is_transposed = false;
   for (auto codec = codecs.begin(); codec != to_bytes; ++codec) {
-    // A transpose is not checked, because it does not change the strings.
+    // A transpose only changes the order of the strings, so it is allowed.
     if (codec->name != "transpose") {
       return Fail(ErrorCode::kUnsupported, "codec '{}' before '{}' is not known", codec->name,
                   to_bytes->name);

@@ -1,8 +1,8 @@
 // "vlen-utf8", "vlen-bytes": elements of variable length, in the format of numcodecs' VLenUTF8 and
-// VLenBytes: the number of elements, then length and bytes of each element. Counts and lengths are
-// little-endian uint32.
+// VLenBytes. A chunk is the number of elements, followed by the length and the bytes of each
+// element. Counts and lengths are little-endian uint32.
 //
-// This file checks such chunks, and copies strings to items of one size for readers that support
+// This file checks these chunks, and copies strings to items of one size for readers that support
 // only fixed-length strings.
 #pragma once
 
@@ -26,7 +26,7 @@ struct TextRange {
   uint64_t bytes = 0;       // the length in UTF-8
   uint64_t characters = 0;  // the number of code points
   bool has_zero =
-      // A string contains a NUL character, which would end the string in a fixed-length item.
+      // True if a string contains a NUL character, which would end it in a fixed-length item.
       false;
 
   void Add(const TextRange& other);
@@ -61,13 +61,13 @@ class VlenChain {
                                               const ChunkSpec& chunk);
 
   /// Decompresses and checks a chunk. kDamaged if it is invalid or decodes to more than
-  /// kMaxChunkBytes; kTooLarge if memory runs out.
+  /// kMaxChunkBytes; kNoMemory if memory runs out.
   [[nodiscard]] Result<void> Check(Bytes encoded) const;
 
   // The functions below are for chains of strings without a transpose. For other chains,
-  // CanDecodeTexts() fails with kUnsupported and the reason. They use at most kMaxTextChunk bytes
-  // in addition to their input and result. They fail with kDamaged like Check(), or if the chunk
-  // needs more.
+  // CanDecodeTexts() fails with kUnsupported and the reason. The functions use at most
+  // kMaxTextChunk bytes in addition to their input and result. They fail like Check(), and with
+  // kDamaged if the chunk needs more.
 
   [[nodiscard]] Result<void> CanDecodeTexts() const;
   [[nodiscard]] Result<TextRange> RangeOfTexts(Bytes encoded) const;

@@ -35,9 +35,9 @@ struct Free {
   void operator()(zfp_field* field) const { zfp_field_free(field); }
 };
 
-// A copy of a stream followed by zeros. libzfp reads past the end of a truncated stream, so it
-// reads these zeros. Only the stream itself uses memory and counts against RLIMIT_DATA, because one
-// read-only page is mapped repeatedly for the zeros.
+// A copy of a stream followed by zeros, because libzfp reads past the end of a truncated stream.
+// Only the stream itself uses memory and counts against RLIMIT_DATA. The zeros are read-only
+// mappings of the zero page.
 class PaddedCopy {
  public:
   PaddedCopy(BytesView stream, uint64_t padding) : size_(stream.size() + kWord + padding) {
@@ -220,7 +220,7 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     return longest;
   }
 
-  // Makes the checks of Begun() before memory for the elements is allocated.
+  // Runs the checks of Begun() before memory for the elements is allocated. Returns its result.
   Result<uint64_t> PaddingOf(BytesView encoded, const ChunkSpec& spec, uint64_t size) const {
     const BytesView start = encoded.first(std::min(encoded.size(), kMaxStreamHeader));
     Bytes header(start.begin(), start.end());
@@ -264,7 +264,7 @@ class ZfpCodec final : public ZfpStreamCodec {
 
  private:
   bool Begin(const Stream& stream, const ChunkSpec& spec) const override {
-    // Libzfp's first axis is the fastest.
+    // The first axis of libzfp varies fastest.
     std::vector<size_t> axes(spec.shape.rbegin(), spec.shape.rend());
     if (axes.empty()) axes.push_back(1);
     axes.resize(4);
@@ -273,8 +273,8 @@ class ZfpCodec final : public ZfpStreamCodec {
     return mode_.Set(stream.zfp.get());
   }
 
-  // Converts 32-bit numbers to the 8 or 16 bits in their upper part: zfp's demotion; see
-  // "Decompression", step 2.
+  // Converts 32-bit numbers to the numbers of 8 or 16 bits in their upper part. zfp calls this
+  // demotion; see "Decompression", step 2.
   static Bytes Demoted(const Bytes& wide, const DataType& type) {
     const unsigned bits = static_cast<unsigned>(type.item_size) * 8;
     const bool is_signed = type.kind == DataKind::kInt;
@@ -306,7 +306,7 @@ Result<int64_t> NeededInteger(const CodecSpec& codec, std::string_view member, i
   return IntegerMember(codec, member, minimum, maximum, 0);
 }
 
-// The parameters of a mode. `zfp` is used to validate them.
+// The parameters of the mode in the configuration. Uses `zfp` to compute them.
 Result<Mode> ModeOf(const CodecSpec& codec, zfp_type type, unsigned rank, zfp_stream* zfp) {
   const auto mode = StringMember(codec, "mode", "");
   if (!mode) return Fail(mode);

@@ -21,7 +21,7 @@ class ZstdCodec : public BytesToBytesCodec {
     if (encoded.empty()) return Fail(ErrorCode::kDamaged, "zstd: expected a frame, found 0 bytes");
     const Result<uint64_t> bound = ZstdDecodedBound(encoded, limit);
     if (!bound) return Fail(bound);
-    // Setting up a context allocates about 100 KB, so each thread keeps one. It holds no state
+    // Creating a context allocates about 100 KB, so each thread keeps one. A context holds no state
     // between calls.
     static thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
     if (context == nullptr) return Fail(ErrorCode::kIo, "zstd: out of memory");
@@ -61,7 +61,7 @@ class ZstdCodec : public BytesToBytesCodec {
 
 Result<BytesToBytesPtr> MakeZstdCodec(const CodecSpec& codec) {
   const int64_t level = EncoderMember(codec, "level", ZSTD_minCLevel(), ZSTD_maxCLevel(), 0);
-  // Whether frames end with zstd's own checksum.
+  // True if frames end with zstd's own checksum.
   const Json* checksum = FindMember(codec, "checksum");
   return std::make_shared<const ZstdCodec>(static_cast<int>(level),
                                            checksum != nullptr && *checksum == true);

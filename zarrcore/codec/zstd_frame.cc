@@ -32,7 +32,7 @@ constexpr int kMaxBlocks = 1 << 16;
 constexpr uint64_t kSkippableHeader = 8;
 
 // The maximum compression ratio of zstd: a block of at least four encoded bytes decodes to at most
-// 128 KiB. Allocations are limited to the size that a short input can fill.
+// 128 KiB. Limits the allocation for a short input.
 constexpr uint64_t kBestZstdRatio = ZSTD_BLOCKSIZE_MAX / 4;
 
 bool IsSkippable(uint32_t magic) { return (magic & 0xfffffff0) == 0x184d2a50; }
@@ -81,7 +81,7 @@ Result<FrameHeader> ParseHeader(BytesView start) {
   return header;
 }
 
-// The end of the frame; nullopt if it has too many blocks.
+// The offset of the end of the first frame; nullopt if the frame has too many blocks.
 Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size,
                                         const ReadChunkBytes& read) {
   uint64_t at = header.size;
@@ -110,7 +110,7 @@ Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size
   return std::nullopt;
 }
 
-// The maximum decoded size of all blocks of a frame.
+// An upper bound for the total decoded size of the blocks of a frame.
 uint64_t BoundOfBlocks(BytesView frame) {
   uint64_t bound = 0;
   const auto header = ParseHeader(frame.first(std::min(frame.size(), kMaxFrameHeader)));
@@ -127,7 +127,7 @@ uint64_t BoundOfBlocks(BytesView frame) {
   return bound;
 }
 
-// True if only skippable frames follow `at`. Old readers also skip these.
+// True if there are only skippable frames from `at` on. Old readers also skip those frames.
 Result<bool> IsOnlySkippable(uint64_t at, uint64_t size, const ReadChunkBytes& read) {
   for (int frame = 0; at < size && frame < kMaxBlocks; ++frame) {
     std::array<std::byte, kSkippableHeader> bytes;
