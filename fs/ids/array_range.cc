@@ -66,7 +66,8 @@ uint64_t ArrayRange::FoldersOf(const Segment& segment, const ViewPart& part) con
 }
 
 const ArrayRange::Segment& ArrayRange::SegmentOf(uint64_t row) const {
-  // A linear search, because segments are few: each has as many rows as all earlier ones together.
+  // A linear search, because segments are few: most have at least as many rows as all earlier ones
+  // together.
   size_t at = 0;
   while (at + 1 < segments_.size() && row >= segments_[at + 1].first_row) ++at;
   return segments_[at];

@@ -2,12 +2,12 @@
 // their ids.
 //
 // All chunks with the same coordinate along axis 0 are a row. Rows get their positions in segments:
-// the first segment covers the rows that the array had at first use, and each later segment covers
-// the rows added since, with room for as many again. So an array that is appended to along axis 0
-// keeps its ids and needs few segments. A segment has one block of files per encoding, because
-// views that serve the same bytes share inodes. After these it has one block of folders per view
-// with nested chunks: the folder of all chunks ("c"), then the folders that fix one coordinate, two
-// coordinates, and so on, each in row-major order.
+// the first segment covers the rows that the array had at first use. Each later segment covers the
+// rows added since, and usually at least as many rows as all earlier segments together. So an array
+// that is appended to along axis 0 keeps its ids and needs few segments. A segment has one block of
+// files per encoding, because views that serve the same bytes share inodes. The file blocks are
+// followed by one block of folders per view with nested chunks: the folder of all chunks ("c"),
+// then the folders that fix one coordinate, two coordinates, and so on, each in row-major order.
 #pragma once
 
 #include <array>
@@ -74,7 +74,7 @@ class ArrayRange {
     uint64_t files = 0;        // the position of chunk 0
     uint32_t links = 1;        // the number of listed views that serve the same files, at least 1
 
-    /// Which sizes of stored chunks can be served as files.
+    /// The sizes of stored chunks that can be served as files.
     [[nodiscard]] Sizes sizes() const { return encoding.as_stored ? Sizes::kAny : Sizes::kChecked; }
   };
 
@@ -138,8 +138,8 @@ class ArrayRange {
 using RangePtr = std::shared_ptr<const ArrayRange>;
 
 /// Encodes the naming of an array's chunks as one number: the rank, and for each view whether and
-/// in which form it shows the chunks. A worker that knows a range only from the journal
-/// (IdJournal::Range) needs it.
+/// in which form it shows the chunks. Workers that know a range only from the journal
+/// (IdJournal::Range) need this number.
 [[nodiscard]] uint64_t NamingOf(const ArrayRange& range);
 struct NamingInView {
   size_t rank = 0;
@@ -158,7 +158,7 @@ class RangeRecord {
   /// their encoding in the views. The positions stay valid while `files` is the same. A digest,
   /// because one is kept for every array that was ever used, and its input takes almost a KiB.
   Digest files;
-  uint64_t rows = 0;  // the number of rows of the array, which has never shrunk since
+  uint64_t rows = 0;  // the number of rows of the array; never decreases
   std::vector<ArrayRange::Segment> segments;
   /// The ChunkSource::id() of the chunks. Ranges of one source share their epochs, which OpenShards
   /// record.

@@ -2,9 +2,9 @@
 //
 // The content behind an inode never changes, so a chunk of a changed shard must get another inode.
 // For each stored object that was seen, the table has a fingerprint of its latest version, the step
-// of the store in which that version was read (a state of the whole store, from which
-// Store::ReadAsOf() can read again), and its epoch, which is the number of changes seen. Earlier
-// versions are in PastVersions. The table has nothing per chunk inside a shard. Thread-safe.
+// in which that version was read, and its epoch, which is the number of changes seen. A step is a
+// state of the whole store from which Store::ReadAsOf() can read again. Earlier versions are in
+// PastVersions. The table stores nothing per inner chunk of a shard. Thread-safe.
 //
 // Objects are stored in pages of kPageObjects neighbours, which take less than 10 bytes per object
 // if all of them are used. Pages that have not been used for a long time are dropped in two stages,
@@ -38,7 +38,7 @@ class EpochTable {
     explicit Usage(size_t max_past = PastVersions::kMaxOpen) : past(max_past) {}
 
     std::atomic<uint64_t> bytes = 0;  // the memory of all tables in bytes, without `past`
-    std::atomic<uint32_t> round = 0;  // the current round, which each use records
+    std::atomic<uint32_t> round = 0;  // the current round; each use of a page records it
     PastVersions past;
   };
 
@@ -90,7 +90,7 @@ class EpochTable {
     uint32_t epoch;
     uint32_t step;
   };
-  // A number for each seen object of a page.
+  // One number per seen object of a page.
   struct Column {
     uint32_t first = 0;
     std::vector<uint32_t> values;  // empty: all numbers are `first`
@@ -120,7 +120,7 @@ class EpochTable {
     void Insert(uint64_t object, const Seen& seen_now);
     void Set(size_t index, const Seen& seen_now);
   };
-  // Adds the growth of a page's memory to the usage when it is destroyed.
+  // On destruction, adds the growth of the page's memory to the usage.
   class CountedPage {
    public:
     CountedPage(Usage& usage, Page& page, bool is_new)

@@ -31,12 +31,12 @@ enum class FileKind : uint8_t {
 inline constexpr uint16_t kUnreadableEpoch = 0xffff;
 inline constexpr uint16_t kFillEpoch = 0xfffe;
 
-/// The number of the document that NodeView::consolidated names, among the documents of a folder.
+/// The document number of the document that NodeView::consolidated names.
 inline constexpr size_t kConsolidatedDocument = kMaxDocuments - 1;
-/// The document number of a stored file, which is one document in every view that shows it.
+/// The document number of a stored file, in every view that shows it.
 inline constexpr size_t kStoredFileDocument = kMaxDocuments - 2;
 
-/// Whether a view shows nodes, or groups of nodes, as files.
+/// True if a view shows nodes, or groups of nodes, as files.
 [[nodiscard]] inline bool HasFiles(size_t view) {
   return AllViews()[view]->file_of() != FileOf::kNothing;
 }
@@ -57,8 +57,8 @@ inline constexpr size_t kStoredFileDocument = kMaxDocuments - 2;
   return epoch == kFillEpoch ? FileKind::kFillChunk : FileKind::kStoredChunk;
 }
 
-/// The number of the document whose versions also apply to `document`: the two files of an array of
-/// strings have the same versions.
+/// The number of the document that determines the version of `document`. The two files of an array
+/// of strings share their versions.
 [[nodiscard]] inline size_t VersionedDocument(size_t document) {
   return document == kTextChunk ? kTextDocument : document;
 }

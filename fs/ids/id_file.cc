@@ -66,7 +66,8 @@ Head HeadWith(const IdJournal::Header& journal, bool is_last) {
   return head;
 }
 
-// Whether the records of the file can belong to a journal of this program. IdJournal checks them.
+// True if the records of the file can belong to a journal of this program. IdJournal checks the
+// records themselves.
 bool Fits(const Head& head) {
   const IdJournal::Header& journal = head.journal;
   return journal.format == IdFormat() && journal.lost == 0 &&

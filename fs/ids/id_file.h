@@ -4,10 +4,10 @@
 //
 // While a mount is served, its ids are in the memory file of IdJournal. Save() copies them to the
 // file: the worker saves once a second, and the keeper once more when no more workers will be
-// started. So a full or slow disk delays no request, and truncating the file ends no process. A new
-// mount continues with the ids in the file. If the last save is missing, because the keeper was
+// started. So a full or slow disk delays no request, and truncating the file crashes no process. A
+// new mount continues with the ids in the file. If the last save is missing, because the keeper was
 // killed, the ids of the last second are unknown and may be assigned to other files. Then all files
-// get another generation, by which the kernel refuses old handles.
+// get a new generation, so the kernel refuses old handles.
 //
 // The file begins with a head of kHeadBytes, followed by the records of the journal.
 #pragma once
@@ -27,9 +27,9 @@ class IdFile {
  public:
   static constexpr uint64_t kHeadBytes = IdJournal::kHeaderBytes;
 
-  /// Opens and locks the file, or creates it, readable only by its owner. Waits up to `patience`
-  /// for another mount that is about to end. Fails, and changes nothing, if another mount uses the
-  /// file, if it is not a regular file of this user, or if it is neither empty nor a file of ids.
+  /// Opens and locks the file, or creates it, readable only by its owner. If another mount has
+  /// locked the file, waits up to `patience` for it to end. Fails, and changes nothing, if the file
+  /// is still locked, is not a regular file of this user, or is neither empty nor a file of ids.
   [[nodiscard]] static Result<Descriptor> Open(const std::string& path,
                                                std::chrono::milliseconds patience);
 

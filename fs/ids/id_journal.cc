@@ -21,8 +21,8 @@ namespace {
 
 constexpr size_t kMaxNumbers = 5;
 constexpr size_t kMaxText = 1 << 16;
-// Ranges with more positions than this get numbers from kHighStart on, which 32-bit programs cannot
-// stat.
+// Ranges with more positions than this are allocated from kHighStart on, where 32-bit programs
+// cannot stat files.
 constexpr uint64_t kMaxLowCount = uint64_t{1} << 28;
 
 // The header of a record. Numbers, a string, and zero padding to a multiple of eight bytes follow.
@@ -37,7 +37,7 @@ constexpr uint32_t kMaxTables = 1u << (32 - kBitsOfKind);
 
 constexpr size_t Padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// Whether `path` has the form of a path in a store: "", "a", "a/b".
+// True if `path` has the form of a path in a store: "", "a", "a/b".
 bool IsPath(std::string_view path) {
   if (path.empty()) return true;
   if (path.find('\0') != path.npos) return false;

@@ -4,12 +4,11 @@
 // The kernel keeps ids as long as programs use them, as working folders or open files. If another
 // process takes over the mount, the ids must keep their meaning. So the part of an id's meaning
 // that cannot be computed (node_table.h, epoch_table.h) is written to a memory file before the id
-// is used: paths and their positions, the segments of arrays, and the versions of stored objects
-// that have an epoch. The file only grows; a process killed during a write leaves the earlier
-// records intact.
+// is used: paths and their positions, the segments of arrays, and the epochs of versions of stored
+// objects. The file only grows; a process killed during a write leaves the earlier records intact.
 //
 // The next process does not trust the file. If the file is inconsistent, all of it is dropped. Then
-// all ids used so far are stale, except the root's, and none of them is used again. Thread-safe.
+// all ids used so far are stale, except the root's, and none of them is reused. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -128,7 +127,7 @@ class IdJournal {
 
   /// Allocates `count` positions and returns the first; nullopt if not enough are left.
   [[nodiscard]] std::optional<uint64_t> Allocate(uint64_t count);
-  /// Returns a new number for a snapshot of a status file. It is unique among 2^32 snapshots.
+  /// Returns the number of a new snapshot of a status file. Numbers repeat after 2^32 snapshots.
   [[nodiscard]] uint32_t NextStatus();
   /// Returns the number of a new table of epochs. Number 0 is the table of documents made from
   /// several nodes.

@@ -11,9 +11,9 @@ namespace zarrfs {
 namespace {
 
 // The number of nodes that are cached even if they are large, because otherwise each request would
-// load them again. If they are very large, only the last one is kept.
+// load them again.
 constexpr size_t kAlwaysHeld = 8;
-// The total size in bytes above which only one node is kept, if the budget is not larger.
+// If the cached nodes take more bytes than this and than the budget, only one of them is kept.
 constexpr size_t kVeryLarge = size_t{256} << 20;
 
 Digest DocumentsDigest(const Node& node) {
@@ -114,8 +114,8 @@ bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t 
   const uint64_t covered = positions.covered_rows();
   if (!positions.segments.empty() && rows <= covered) return true;
   uint64_t more = rows - covered;
-  // An array that has grown may grow again, so reserves twice as many rows, unless that needs
-  // numbers that 32-bit programs cannot stat.
+  // An array that has grown may grow again, so at least doubles the covered rows, unless that needs
+  // positions that 32-bit programs cannot stat.
   const uint64_t doubled = std::max(more, covered);
   if (journal_.next_low() + range.PositionsOf(doubled) <= kHighStart) more = doubled;
   const uint64_t count = range.PositionsOf(more);
@@ -135,12 +135,12 @@ bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t 
 
 RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
   const Digest files = FilesDigest(node);
-  // Not make_shared, because weak pointers would keep the memory of the range allocated.
+  // Not make_shared, because then weak pointers would keep the memory of the range allocated.
   const std::shared_ptr<ArrayRange> made(new ArrayRange(node, &record, listed_views_));
   const uint64_t rows = made->rows();
   const WriterLock lock(mutex_);
   RangeRecord* const before = record.range;
-  // Records of another process may be wrong, so checks them before their first use.
+  // Records of another process may be wrong, so they are checked before their first use.
   const bool is_doubtful = before != nullptr && before->is_inherited;
   if (before == nullptr || before->files != files || rows < before->rows ||
       (is_doubtful && !Fits(*before, *made))) {
@@ -319,7 +319,8 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) try {
   }
   record.current = nullptr;
 } catch (const std::bad_alloc&) {
-  // As if the node had been evicted, so the next caller stores the whole snapshot.
+  // Leaves the record as if the node had been evicted, so the next caller stores the whole
+  // snapshot.
   record.node = nullptr;
   record.current = nullptr;
   throw;

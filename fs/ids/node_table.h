@@ -8,15 +8,15 @@
 //   ranges per array    for its chunk files and chunk folders (array_range.h)
 //
 // Within a range an id is computed; the range is found by binary search. So memory grows with the
-// number of arrays used, never with chunks, and FORGET does nothing. If a node was not used for
-// long, the data of its array, except the positions, is evicted together with the node, and is
-// loaded again with it. A Target can therefore be kUnloaded.
+// number of arrays used, never with chunks, and FORGET does nothing. If a node has not been used
+// for long, it is evicted with the data of its array, except the positions. Both are loaded again
+// together. A Target can therefore be kUnloaded.
 //
 // The epoch of a chunk file is that of its stored object (EpochTable). The epoch of a metadata file
 // is the number of changes to its node's metadata; that of a consolidated document is the number of
-// changes to its content. An id with an outdated epoch represents content that no longer exists, so
-// its requests fail with ESTALE. An array whose layout changes gets a new range; for a while the
-// folders of the old range lead to the new one.
+// changes to its content. Reads of an id with an outdated epoch return the old content if it can
+// still be read, and fail with ESTALE otherwise. An array whose layout changes gets a new range.
+// Folders of the old range stay usable for kReplacedRangeGrace, and show the new layout.
 #pragma once
 
 #include <algorithm>
@@ -64,14 +64,14 @@ struct NodeRecord {
   // Previous documents by epoch, for programs that have opened them; the latest is last.
   std::vector<std::pair<uint32_t, NodePtr>> past_documents GUARDED_BY(mutex);
   static constexpr size_t kMaxPastDocuments = 4;
-  // Whether the node was a group when it was last readable. If true, `range` is the range of an
-  // array that the group replaced.
+  // True if the node was a group when it was last readable. Then `range` is the range of an array
+  // that the group replaced, or null.
   bool is_group GUARDED_BY(mutex) = false;
   // For TakeChange(): the digest of the names and their permissions, and whether the digest has
   // changed since the last call.
   std::optional<uint64_t> shape GUARDED_BY(mutex);
   bool is_another GUARDED_BY(mutex) = false;
-  // The ranges since the last TakeChange(); the latest is last.
+  // The ranges that were current since the last TakeChange(), oldest first.
   std::vector<RangeRecord*> ranges GUARDED_BY(mutex);
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
@@ -93,7 +93,7 @@ struct CurrentNode {
 /// The changes of a node since the last TakeChange().
 struct TakenChange {
   bool is_another = false;       // names, ids of chunks or permissions changed, not only documents
-  std::vector<RangePtr> ranges;  // the ranges of all chunks that the node has had since then
+  std::vector<RangePtr> ranges;  // the ranges that were current since then, oldest first
 };
 
 /// The file or folder that a node id represents.
@@ -197,17 +197,17 @@ class NodeTable {
   }
 
   /// Finds the file or folder of an id; nullopt for an id that was never allocated. Takes no lock
-  /// if the thread resolved an id of the same array last.
+  /// if the thread's last call was for the same array.
   [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
 
-  /// The chunks of the record's array in its latest snapshot; null if the node is not an array, or
-  /// its chunks were evicted.
+  /// The latest range of the record, even if a group has replaced the array since. Null if the node
+  /// was never an array, or its chunks were evicted.
   [[nodiscard]] RangePtr RangeOf(NodeRecord& record) const;
 
   /// The record of a path that was looked up before; null if the path was not looked up.
   [[nodiscard]] NodeRecord* Find(std::string_view path) const;
 
-  /// Whether a node below the path was looked up before.
+  /// True if a node below the path was looked up before.
   [[nodiscard]] bool HasBelow(std::string_view path) const;
 
   /// Returns how the record's node has changed since the last call. `is_there`: the node still
@@ -219,7 +219,7 @@ class NodeTable {
   /// next call; max() if no replaced layout is left.
   Clock::time_point Sweep(Clock::time_point now);
 
-  /// Evicts nodes to free `bytes` bytes, or all nodes. Called when memory is short.
+  /// Evicts nodes until `bytes` bytes are freed or no node is left. Called when memory is short.
   void GiveUp(size_t bytes) { Evict(held_bytes_ - std::min<size_t>(held_bytes_, bytes), true); }
 
   /// The usage of all tables of epochs, including those of replaced layouts that were not dropped
@@ -245,7 +245,7 @@ class NodeTable {
   // now has a different number of positions, because ids would then refer to files of other nodes.
   // Only the constructor calls it, so it needs no mutex.
   void Inherit() NO_THREAD_SAFETY_ANALYSIS;
-  // Whether each segment has exactly the positions that the range needs.
+  // True if each segment has exactly the positions that the range needs.
   bool Fits(const RangeRecord& positions, const ArrayRange& range) const;
   // Makes a complete span visible to Resolve(), which takes no lock.
   void Publish(const Span& span) REQUIRES(mutex_);
@@ -271,9 +271,9 @@ class NodeTable {
   // Keys point into the records.
   std::unordered_map<std::string_view, NodeRecord*> by_path_ GUARDED_BY(mutex_);
   std::deque<NodeRecord> records_ GUARDED_BY(mutex_);
-  // Their public members also need this mutex, except `record`, which is constant.
+  // The public members of a RangeRecord also need this mutex, except `record`, which is constant.
   std::deque<RangeRecord> ranges_ GUARDED_BY(mutex_);
-  // The layout that was replaced first is first.
+  // The ranges of replaced layouts, oldest replacement first.
   std::deque<std::pair<Clock::time_point, RangeRecord*>> replaced_ GUARDED_BY(mutex_);
   AppendList<Span> low_, high_;  // each sorted by `first`; read without the lock
 

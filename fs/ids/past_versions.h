@@ -2,9 +2,9 @@
 // represent. A version consists of its fingerprint, and the step of the store (Store::ReadAsOf) in
 // which it can be read again.
 //
-// The kernel reports with FORGET which inodes it has dropped, but not for which version of an
-// object it still has some, because an object may have millions of chunks. So the last `limit`
-// versions of all objects are kept, and the oldest are dropped first. Thread-safe.
+// FORGET reports each inode that the kernel has dropped. But an object may have millions of chunks,
+// so the inodes of each version are not counted. Instead, the last `limit` versions of all objects
+// are kept, and the oldest are dropped first. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ struct ObjectVersion {
 
 class PastVersions {
  public:
-  /// The maximum number of past versions in stores that can read earlier versions. They take about
+  /// The limit for stores that can read earlier versions. At this limit, the versions take about
   /// 36 MB.
   static constexpr size_t kMax = 1'000'000;
-  /// The maximum number of past versions in stores that can read an earlier version only while its
-  /// object is open (SupersededShards).
+  /// The limit for stores that can read an earlier version only while its object is open
+  /// (SupersededShards).
   static constexpr size_t kMaxOpen = 65'536;
 
   explicit PastVersions(size_t limit) : records_(limit) {}
