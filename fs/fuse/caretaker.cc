@@ -15,7 +15,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr double kTimeout = 1;  // the kernel caches every entry and attribute for this many seconds
+constexpr double kTimeout = 1;  // how long the kernel caches entries and attributes, in seconds
 constexpr size_t kMaxMade = size_t{1} << 20;
 constexpr std::array<std::string_view, 5> kDocuments = {".zarray", ".zattrs", ".zgroup",
                                                         ".zmetadata", "zarr.json"};
@@ -24,7 +24,7 @@ bool IsNumber(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
 }
 
-// Whether `name` is the name of a chunk in the array's own folder: "0.1", "c.0.1", "c".
+// True if `name` is the name of a chunk in the array's own folder: "0.1", "c.0.1", "c".
 bool IsFlat(std::string_view name, bool prefix_c) {
   if (prefix_c && name == "c") return true;  // the only chunk of an array of rank 0
   if (prefix_c && !name.starts_with("c.")) return false;
@@ -76,7 +76,7 @@ std::optional<Caretaker::Found> Caretaker::FindChunk(const Place& folder,
   }
   const auto [rank, shown, naming] = NamingIn(word->second, folder.view);
   if (!shown) {
-    // In views that show arrays of strings, such an array has one chunk.
+    // In views that show arrays of strings, an array of strings has one chunk.
     const bool may_be = in_array && IsFlat(name, false);
     return may_be ? std::optional(Found{}) : std::nullopt;
   }

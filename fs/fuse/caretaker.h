@@ -5,8 +5,8 @@
 // document may have is a file whose READ fails with EIO. Listings, and lookups of other names, fail
 // with EIO; no lookup says that a name does not exist. The folders are known from the IdJournal.
 //
-// The folder .zarrfs has the file `options`, which states why the workers crashed. For a session
-// with one thread.
+// The folder .zarrfs has the file `options`, which states why the workers crashed. Not thread-safe:
+// the session must have one thread.
 #pragma once
 
 #include <fuse_lowlevel.h>

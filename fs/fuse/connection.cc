@@ -34,9 +34,9 @@ constexpr bool kLibraryForgets = FUSE_VERSION < FUSE_MAKE_VERSION(3, 17);
 // The kernel never reuses numbers.
 uint64_t init_number = 0;
 
-// Touches all pages to which a name may be copied before it reads a request. If the process is
-// being killed, the kernel cannot copy a request to an untouched page, and the request fails with
-// EIO, which readers take for an absent chunk.
+// Reads a request. First touches all pages of the buffer to which a name may be copied. While a
+// process is being killed, the kernel cannot copy a request to an untouched page. The request would
+// fail with EIO, which readers treat as an absent chunk.
 ssize_t ReadRequest(int fd, void* buffer, size_t size, void*) {
   constexpr size_t kLargest = 4096;  // the maximum size of a request with a name
   volatile char* const bytes = static_cast<char*>(buffer);
@@ -123,8 +123,8 @@ void Negotiate(fuse_conn_info& connection, uint32_t connections) {
   constexpr unsigned kWanted = FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_ASYNC_READ |
                                FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
                                FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_EXPORT_SUPPORT;
-  // The content of an inode never changes, so a changed mtime must not drop its pages. Plain reads
-  // are faster than splicing at every size.
+  // The content of an inode never changes, so a changed mtime must not invalidate its cached pages.
+  // Plain reads are faster than splicing at every size.
   constexpr unsigned kNotWanted = FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ |
                                   FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE;
   connection.want = (connection.want | (connection.capable & kWanted)) & ~kNotWanted;

@@ -1,9 +1,9 @@
 // The connection of a mount to the kernel, which one process passes on to the next.
 //
-// A mount exists as long as one open file description of its /dev/fuse. The owner of the
-// description can have any process answer the kernel, one after the other. The only difficulty is
-// FUSE_INIT, which the kernel sends only once. Every new session gets a copy of that message. The
-// kernel uses the first answer, and later answers must promise the same (OnlyGiven).
+// A mount lives as long as an open file description of its /dev/fuse exists. Through that
+// description, one process after the other can answer the kernel. The only difficulty is FUSE_INIT,
+// which the kernel sends only once. Every new session gets a copy of that message. The kernel uses
+// the first answer, and later answers must promise the same (OnlyGiven).
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -22,9 +22,9 @@ namespace zarrfs {
 /// agree.
 inline constexpr size_t kMaxRead = size_t{1} << 20;
 
-/// The number of READs that the kernel sends for a mount before readers must wait for answers. It
-/// is large enough to keep all connections of a store busy: a chunk larger than the kernel's
-/// readahead takes two READs. `connections` is 0 for a store that is not behind a network.
+/// The limit of READs of a mount that the kernel sends without waiting for replies. It is large
+/// enough to keep all connections of a store busy: a chunk larger than the kernel's readahead takes
+/// two READs. `connections` is 0 for a store that is not behind a network.
 [[nodiscard]] uint32_t MaxBackground(uint32_t connections);
 
 /// Sets the capabilities and limits that every session of a mount must announce in its answer to
@@ -45,9 +45,9 @@ void AnswerInit(fuse_session* session, std::string_view init);
 /// Makes a session that is not mounted answer `init`. The user data of the session is a
 /// std::string, in which the body of the answer is stored; "" if libfuse gives no answer.
 void AnswerTo(fuse_session* session, std::string_view init);
-/// Compares the answers of two sessions to FUSE_INIT. Says why a session that answers `now` cannot
-/// serve a mount whose kernel accepted the answer `then`: names the field and both values. "" if it
-/// can.
+/// Compares the answers of two sessions to FUSE_INIT. Returns why a session that answers `now`
+/// cannot serve a mount whose kernel accepted the answer `then`: the field and both values. "" if
+/// the session can.
 [[nodiscard]] std::string DifferentPromise(std::string_view then, std::string_view now);
 
 /// Reduces a FUSE_INIT to the features that are in `answer`, the answer of an earlier session, so a
@@ -59,7 +59,7 @@ void AnswerTo(fuse_session* session, std::string_view init);
 /// Empty, with errno set, on failure.
 [[nodiscard]] Descriptor CloneDevice(const Descriptor& device);
 
-/// Whether the kernel that sent `init` supports Resend() (Linux 6.9).
+/// True if the kernel that sent `init` supports Resend() (Linux 6.9).
 [[nodiscard]] bool CanResend(std::string_view init);
 /// Makes the kernel resend the requests that were read but not answered. Any process may read them
 /// again.
@@ -69,8 +69,8 @@ void Resend(int device);
 /// set, if the kernel does not support it.
 bool IncEpoch(int device);
 
-/// Whether the connection still exists: the mount or a program that uses it still exists, and
-/// nobody has aborted the connection. Polls only the device, which always answers.
+/// True if the connection still exists: the mount or a program that uses it still exists, and the
+/// connection was not aborted. Polls only the device, so never blocks.
 [[nodiscard]] bool IsConnected(const Descriptor& device);
 
 }  // namespace zarrfs

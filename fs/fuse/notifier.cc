@@ -125,7 +125,7 @@ bool Notifier::SendNames(const Changes& changes) {
 }
 
 void Notifier::NotifyNow(const Changes& changes) {
-  // If not all names can be invalidated, none is cached without a timeout.
+  // If the kernel cannot invalidate all names at once, none is cached without a timeout.
   if (!can_invalidate_all_) return;
   if (!SendNames(changes)) InvalidateAll();
 }
@@ -145,7 +145,7 @@ void Notifier::RepeatIfDue() {
 
 void Notifier::InvalidateAll() {
   Sender sender(session_, can_invalidate_all_);
-  // The root has no name to invalidate, so its attributes are dropped instead.
+  // The root has no name to invalidate, so its attributes are invalidated instead.
   (void)sender.InvalidateFolder(kRootId);
   if (!can_invalidate_all_) return;
   if (!IncEpoch(fuse_session_fd(session_))) {

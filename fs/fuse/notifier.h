@@ -3,14 +3,13 @@
 // Directory entries cached without a timeout must be invalidated when the store changes. If the
 // affected entries are known and few, they are invalidated one by one. Otherwise one
 // FUSE_NOTIFY_INC_EPOCH (Linux 6.16) makes the kernel look up every name again, which also drops
-// the cached pages of files that nobody has open. On older kernels, directory entries have a
-// timeout.
+// the cached pages of files that are not open. On older kernels, directory entries have a timeout.
 //
 // A notification about one name cannot come too early: it waits for lookups and listings of the
 // folder in progress, whose answers may be older than the change. A new epoch can come too early:
-// the names in an answer to READDIRPLUS get the epoch at the time when the kernel processes the
-// answer (fuse_direntplus_link), not at the time of the request. So a new epoch is sent two more
-// times, after delays in which listings can finish.
+// the names in a READDIRPLUS reply get the epoch at which the kernel processes the reply
+// (fuse_direntplus_link), not the epoch of the request. So a new epoch is sent two more times,
+// after delays in which listings can finish.
 //
 // After Start(), a thread of the notifier sends the messages, because the kernel may make the
 // sender wait for requests in progress. Changes are batched: they are sent kGather after the first
@@ -40,24 +39,24 @@ class Notifier {
 
   /// See FindInvalidEntries().
   using FindNames = std::function<bool(const Changes& changes, EntryInvalidator& invalidator)>;
-  /// Periodic work. The notifier's thread calls it, so it needs no thread of its own. Returns the
-  /// time of its next run, and changes that must be invalidated before that run.
+  /// Periodic work, which runs on the notifier's thread. Returns the time of its next run, and
+  /// changes that must be invalidated before that run.
   using Sweep = std::function<std::pair<Clock::time_point, Changes>()>;
 
   /// Starts the notifier. Call once, after FUSE_INIT was answered. The callbacks run on the
   /// notifier's thread. The notifier and the session must live until the process ends. `has_names`:
-  /// the kernel may have names from an earlier process, which are all invalidated.
+  /// the kernel may have names from an earlier process; all of them are invalidated.
   void Start(fuse_session* session, bool use_epoch, bool has_names, FindNames find_names,
              Sweep sweep);
 
-  /// Whether one message can invalidate every name; false before Start() has tried it.
+  /// True if one message can invalidate every name; false before Start() has tried it.
   [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_.load(); }
 
   /// Queues changes of the store. Does not wait for the kernel.
   void Notify(const Changes& changes);
 
-  /// Invalidates the names that `changes` will affect, at once, and waits for the kernel. No name
-  /// may be cached until the changes have happened.
+  /// Immediately invalidates the names that `changes` will affect, and waits for the kernel. No
+  /// name may be cached until the changes have happened.
   void NotifyNow(const Changes& changes);
 
  private:
@@ -78,7 +77,7 @@ class Notifier {
   FindNames find_names_;
   Sweep sweep_;
   std::atomic<bool> can_invalidate_all_ = false;
-  size_t repeats_ = 0;  // the number of repetitions since the first InvalidateAll()
+  size_t repeats_ = 0;  // the number of repetitions since the last RepeatInvalidateAll()
   Clock::time_point repeat_at_ = Clock::time_point::max();
 
   Mutex finding_;  // held while find_names_ runs, because only one thread may call it at a time

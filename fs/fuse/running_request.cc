@@ -12,7 +12,8 @@
 namespace zarrfs {
 namespace {
 
-// The pauses between rounds of the watching thread: usually, and while no request runs.
+// The pauses between rounds of the watching thread: usually, and after a round without a new
+// request.
 constexpr std::chrono::milliseconds kRound{100};
 constexpr std::chrono::milliseconds kIdleRound{400};
 

@@ -76,8 +76,8 @@ class RunningRequest {
 
   static Places& ThePlaces();
   static Place& ThisThread();
-  // Whether another thread has answered the request of this thread. Called by the thread itself,
-  // while its request runs.
+  // True if another thread has answered the request of the thread that owns `place`. Called by the
+  // owner, while its request runs.
   static bool IsAnswered(const Place& place) {
     return place.state.load(std::memory_order_acquire) == State::kWatched &&
            place.pending->answered.load();

@@ -130,7 +130,7 @@ void Server::Answer(fuse_req_t request, Subject subject, Handler handler, Interr
         return Run(handler, fallback, {request, fallback.metrics, fallback.counted, own, trial});
       };
       if (!was_tried && run(/*trial=*/true)) return;
-      // In the waiting room, the handler runs a second time as the only request with memory.
+      // The handler lacked memory. The last run is the only request with memory.
       const MemoryBudget::Alone alone(ProcessMemory(), [&] { return own->answered.load(); });
       if (alone.granted()) (void)run(/*trial=*/false);
     };
@@ -254,7 +254,7 @@ void Server::OnMounted(fuse_session* session) {
         if (!changes.was_announced) notifier_.Notify(changes);
       },
       notifier_.can_invalidate_all());
-  // The kernel has cached the root's attributes with a timeout, so makes it request them again.
+  // The kernel has cached the root's attributes with a timeout, so they are invalidated.
   fuse_lowlevel_notify_inval_inode(session, FUSE_ROOT_ID, -1, 0);
 }
 
@@ -395,8 +395,8 @@ struct Server::Handlers {
     });
   }
 
-  // The kernel sends requests that write if the mount is not read-only, as a mount that another
-  // program made may be.
+  // The kernel sends requests that write if the mount is not read-only. Another program may have
+  // mounted it so.
   template <typename... Arguments>
   static void RefuseToWrite(fuse_req_t request, Arguments...) {
     CountAnswered(request, Operation::kOther);

@@ -100,7 +100,7 @@ class Server {
   // Negotiates the capabilities in FUSE_INIT.
   void Negotiate(fuse_conn_info& connection);
 
-  // What a request is about.
+  // The operation of a request, and the file or name that it concerns.
   struct Subject {
     Operation operation;
     NodeId id;
@@ -110,8 +110,8 @@ class Server {
   template <typename Interrupted>
   struct Fallback;
   // Runs `handler`, a void(Reply&), up to three times, so it must be repeatable. If the request is
-  // interrupted in the meantime, the result of `interrupted`, which must not wait, is the answer,
-  // or EINTR if that fails. In either case the request counts as failed.
+  // interrupted before the handler replies, the reply is the result of `interrupted`, which must
+  // not wait, or EINTR if it fails. In either case the request counts as failed.
   static Result<Entry> NoEntry() { return Fail(ErrorCode::kInterrupted, "interrupted"); }
   template <typename Handler, typename Interrupted = decltype(&NoEntry)>
   void Answer(fuse_req_t request, Subject subject, Handler handler,

@@ -1,10 +1,9 @@
-// The waiting rooms run requests that must wait for a store, on other threads than those that
-// receive requests.
+// The waiting rooms run requests that must wait for a store, on threads that receive no requests.
 //
 // Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
 // (Ctrl-C), whichever is first; a late answer is dropped. Names and data have separate rooms, so
 // slow reads do not delay lookups. Each room runs handlers on up to WaitingThreads() threads; if
-// all of them wait, further requests queue, and can still be interrupted.
+// all of them are busy, further requests queue, and can still be interrupted.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -19,10 +18,10 @@ namespace zarrfs {
 
 inline constexpr size_t kMinWaitingThreads = 64;
 
-/// The number of threads in each room for a store with this number of connections, which is 0 if
-/// the store is not behind a network.
+/// The maximum number of threads of each room. `connections` is 0 for a store that is not behind a
+/// network.
 [[nodiscard]] size_t WaitingThreads(size_t connections);
-/// Sets the limit of threads of each room; the default is kMinWaitingThreads.
+/// Sets the maximum number of threads of each room; the default is kMinWaitingThreads.
 void SetWaitingThreads(size_t most);
 
 /// Callbacks for a request that takes long. Both may be called on any thread.
@@ -41,8 +40,8 @@ struct PendingRequest {
   RequestCallbacks callbacks;
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
   bool is_logged = false;  // LogLongRequests() has logged the request
-  /// Returns true to exactly one caller, which must reply; all others must not use the request any
-  /// more.
+  /// Returns true to exactly one caller, which must reply; no other caller may use the request
+  /// afterwards.
   bool Claim() { return !answered.exchange(true); }
 };
 
