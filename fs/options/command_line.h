@@ -10,8 +10,8 @@
 //   zarrfs --upgrade MNT
 //   zarrfs --upgrade --all
 //
-// Parsing reads only the words and the configuration file; fs/mount/mountpoint.h checks STORE and
-// MNT.
+// Parsing reads only the words, the configuration file and the file of virtual_file=.
+// fs/mount/mountpoint.h checks STORE and MNT.
 #pragma once
 
 #include <string>
@@ -38,8 +38,8 @@ struct CommandLine {
   MountOptions options;
 };
 
-/// Parses the command line. kInvalidArgument with one line that names the invalid word. argv[0]
-/// matters: if it begins with "mount.", mount(8) runs the program as its helper; then `-f` means
+/// Parses the command line. kInvalidArgument with one line that names the invalid word. If the file
+/// name in argv[0] begins with "mount.", the program runs as a helper of mount(8): `-f` then means
 /// fake instead of foreground, and `-s` means sloppy instead of a single thread.
 [[nodiscard]] Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 

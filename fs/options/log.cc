@@ -54,7 +54,7 @@ void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments
               "libfuse: {}", line);
 }
 
-// Whether stderr is the journal; see JOURNAL_STREAM in systemd.exec(5).
+// True if stderr is the journal; see JOURNAL_STREAM in systemd.exec(5).
 bool StderrIsJournal() {
   const char* const stream = std::getenv("JOURNAL_STREAM");  // has the form "device:inode"
   struct stat status {};
@@ -94,7 +94,7 @@ class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
   const std::string mountpoint_;
 };
 
-// Who reads the log. Each kind of reader expects another prefix of a line.
+// The reader of the log. Each kind of reader expects a different line prefix.
 enum class Reader { kPeople, kJournal, kSyslog };
 
 class LineFormatter final : public spdlog::formatter {
@@ -144,7 +144,7 @@ class PipeSink final : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 
   const Descriptor pipe_;
-  uint64_t lost_ = 0;  // base_sink holds its mutex while it calls sink_it_()
+  uint64_t lost_ = 0;  // guarded by the mutex that base_sink holds during sink_it_()
 };
 
 // A descriptor that is writable if the log can accept a message; -1 if that cannot be determined.

@@ -54,7 +54,7 @@ void LogToPipe(Descriptor pipe);
 /// Logs a line of another process.
 void Log(const LogLine& line);
 
-/// Whether a line can be logged without waiting for the reader of the log.
+/// True if a line can be logged without waiting for the reader of the log.
 [[nodiscard]] bool CanLog();
 
 /// Changes the level of all log targets. Thread-safe.
@@ -67,10 +67,9 @@ void SetLogLevel(std::string_view level);
 /// the log level.
 void PrintError(std::string_view message);
 
-/// While an object of this class exists, messages of libfuse and of the programs that it starts
-/// (fusermount3) are collected instead of logged, because only these messages say why mounting
-/// failed. Redirects descriptor 2 of the whole process, so other threads must not log. At most one
-/// object may exist at a time.
+/// While an object of this class exists, messages of libfuse and of fusermount3 are collected
+/// instead of logged, because only these messages say why mounting failed. Redirects descriptor 2
+/// of the whole process, so other threads must not log. At most one object may exist at a time.
 class MountMessages {
  public:
   MountMessages();

@@ -45,8 +45,8 @@ bool Set(Member& member, std::optional<T> value) {
   return true;
 }
 
-// Parsers for Set(): `value` if `is_valid`; a number up to `max`; the meaning of a word. nullopt
-// for other values.
+// Parsers for Set(). If() accepts `value` if `is_valid`, UpTo() a number from 0 to `max`, and
+// Choice() one of the words in `choices`. nullopt for other values.
 template <typename T>
 std::optional<T> If(bool is_valid, T value) {
   return is_valid ? std::optional(value) : std::nullopt;

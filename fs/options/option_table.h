@@ -17,7 +17,7 @@ namespace zarrfs {
 [[nodiscard]] Result<void> ApplyOption(std::string_view option, MountOptions& options,
                                        std::optional<std::string>& unknown);
 
-/// Whether a remount can change this option in the kernel, as for "noexec" and "atime".
+/// True if a remount can change this option in the kernel, such as "noexec" or "atime".
 [[nodiscard]] bool IsKernelFlag(std::string_view option);
 
 /// The part of --help with one line per option, and continuation lines, below the headings of

@@ -6,8 +6,8 @@
 namespace zarrfs {
 
 RemoteOptions FetchOptions(const MountOptions& options) {
-  // Answers of the store are reused, and names are cached, for half of `ttl` each. A cache adds the
-  // same time once more.
+  // Answers of the store are reused for half of `ttl`, and names are cached for the other half. A
+  // cache adds another half.
   constexpr double kHalfInMs = 500;
   constexpr double kMostMs = 1e15;
   RemoteOptions remote = options.remote;

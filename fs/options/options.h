@@ -56,12 +56,13 @@ struct MountOptions : TreeOptions {
   // Options of mounting.
   std::optional<bool> allow_other;  // absent: see AllowsOthers()
   bool nonempty = false;
-  // Before mounting: create the mount point; afterwards: it was created and must be removed.
+  // Before mounting, true if the mount point must be created. Afterwards, true if it was created
+  // and must be removed.
   bool makes_mountpoint = false;
   // Options added to those that every mount has: "noatime", "context=…".
   std::vector<std::string> kernel_options = {"noexec"};
 
-  pid_t until = 0;  // the mount ends with this process; 0: with no process
+  pid_t until = 0;  // the mount ends when this process ends; 0 for no process
   std::string ids;  // the absolute path of the IdFile; "" for none
 
   // Options of the program.
@@ -86,16 +87,16 @@ struct MountOptions : TreeOptions {
   bool operator==(const MountOptions&) const = default;
 };
 
-/// The options of the process that fetches: `remote`, with how long caches may reuse answers.
+/// The options of the fetcher: `remote`, with the time for which caches may reuse answers.
 [[nodiscard]] RemoteOptions FetchOptions(const MountOptions& options);
 
-/// Whether users other than the mounting user may access the mount. By default, only if root
+/// True if users other than the mounting user may access the mount. By default, only if root
 /// mounts.
 [[nodiscard]] bool AllowsOthers(const MountOptions& options);
 
-/// Which symbolic links of the store are followed. By default all; but if other users may access
-/// the mount, only those that end inside the store, so the author of a store cannot publish files
-/// of the mounting user.
+/// The policy for symbolic links of the store. By default, all links are followed. If other users
+/// may access the mount, only links that end inside the store are followed, so the author of a
+/// store cannot publish files of the mounting user.
 [[nodiscard]] LinkPolicy LinksInForce(const MountOptions& options);
 
 }  // namespace zarrfs

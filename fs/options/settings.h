@@ -19,7 +19,7 @@
 
 namespace zarrfs {
 
-/// Whether a setting can change while the store is mounted.
+/// True if a setting can change while the store is mounted.
 [[nodiscard]] bool IsLive(std::string_view name);
 
 /// Parses the contents of a configuration file into options in the syntax of -o, one per line; ""
@@ -34,8 +34,8 @@ namespace zarrfs {
 /// expected values.
 [[nodiscard]] Result<void> ApplySettings(MountOptions& options);
 
-/// Reads the file of virtual_file= into `options.virtual_text`, and applies that. Fails like
-/// ReadVirtualFile() and AddVirtualFile().
+/// Reads the file of virtual_file= into `options.virtual_text`, then calls ApplyVirtualText().
+/// Fails like ReadVirtualFile() and AddVirtualFile().
 [[nodiscard]] Result<void> ReadVirtualText(MountOptions& options);
 
 /// Adds the prefixes of `options.virtual_text` to those of virtual=. Fails like AddVirtualFile().
@@ -64,8 +64,9 @@ namespace zarrfs {
 [[nodiscard]] std::string SettingsList(const MountOptions& options);
 
 /// For a remount: returns the settings of `options` that need a new mount, because they differ from
-/// those of the existing mount. `in_force`: the list of settings with which that mount was made, by
-/// root or not. Kernel flags and live settings can change, so they are not included.
+/// those of the existing mount. `in_force`: the settings of the existing mount as one list.
+/// `by_root`: root made that mount. Kernel flags and live settings can change, so they are not
+/// included.
 [[nodiscard]] std::vector<std::string> ChangedWords(const MountOptions& options,
                                                     std::string_view in_force, bool by_root);
 
