@@ -71,8 +71,8 @@ Result<Mounted> FindOurs(const std::string& mountpoint) {
   return *std::move(mounted);
 }
 
-// Whether the process is zarrfs, and runs as this user if one is given. A pid in .zarrfs/options
-// may come from another container or machine, and users control the files in their mounts.
+// True if the process is zarrfs, and runs as `user` if one is given. A pid in .zarrfs/options may
+// come from another container or machine, and users control the files in their mounts.
 bool IsKeeperOf(std::optional<uid_t> user, pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   bool is_zarrfs = false;
@@ -97,8 +97,8 @@ std::string AlarmOf(const Mounted& mounted, const MountAnswer& answer) {
   return "";
 }
 
-// The keepers of mounts that other programs made, which the table of mounts does not show as ours.
-// A user sees those of the same user, root all.
+// Prints the keepers of mounts that other programs made. The mount table does not show these as
+// mounts of zarrfs. Root sees all of them, other users only their own.
 void ListGivenMounts() {
   const auto user = geteuid() == 0 ? std::nullopt : std::optional(geteuid());
   for (const pid_t keeper : NamedKeepers(kGivenMount)) {
@@ -108,7 +108,7 @@ void ListGivenMounts() {
   }
 }
 
-// Sets the flags that a remount may change. The others are the same for every mount.
+// Sets the flags that a remount may change. The other flags are the same for every mount.
 Result<void> SetFlags(const Mounted& mounted, const MountOptions& options) {
   const std::vector<std::string> now = SplitOptions(mounted.options);
   unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV;
@@ -239,7 +239,7 @@ int UnmountCommand(const std::string& mountpoint) {
       unmounted = Unmount(path, /*detach=*/true);
     }
   }
-  // The mount may have covered a dead mount that it replaced, which is now on top.
+  // The mount may have covered the dead mount that it replaced. The dead mount is now on top.
   if (unmounted) unmounted = ClearDeadMounts(path);
   if (unmounted) return kExitDone;
   if (geteuid() != 0 && mounted->user != geteuid()) {
@@ -320,7 +320,7 @@ int RemountCommand(const MountOptions& options) {
   if (options.fake) return kExitDone;
   if (const auto set = SetFlags(*mounted, options); !set) return FailWith(set.error().message);
   if (!answer.pid || !IsKeeperOf(mounted->user, *answer.pid)) return kExitDone;
-  // Whether or not live settings changed, the keeper rereads the configuration file.
+  // In both cases, the keeper rereads the configuration file.
   if (const std::string live = LiveSettings(options); !live.empty()) {
     const auto asked = AskToSet(*answer.pid, live);
     if (!asked) return FailWith(fmt::format("{}: {}: {}", path, live, asked.error().message));

@@ -23,7 +23,7 @@ int CheckCommand(MountOptions options);
 int UpgradeCommand(const std::string& mountpoint, bool verbose);
 
 /// `--upgrade --all`: upgrades all mounts, except dead mounts and, unless root runs the command,
-/// those of other users. Fails if one upgrade fails.
+/// those of other users. Fails if any upgrade fails.
 int UpgradeAllCommand(bool verbose);
 
 /// `-o remount`: applies the options that can change while the store is mounted (noexec, noatime,

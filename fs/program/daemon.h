@@ -10,9 +10,9 @@
 
 namespace zarrfs {
 
-/// Mounts and serves a store. Returns the exit code in the process that the user waits for: when
-/// the mount answers requests, or after a failed start, whose error is one line on stderr; with
-/// `foreground`, when the mount has ended. The process must not have threads yet.
+/// Mounts and serves a store. In the process that the user waits for, returns the exit code once
+/// the mount answers requests, or after a failed start, whose error is one line on stderr. With
+/// `foreground`, returns once the mount has ended. The process must not have threads yet.
 int RunDaemon(MountOptions options);
 
 }  // namespace zarrfs
