@@ -18,29 +18,30 @@ struct Message {
   enum class Kind : uint32_t {
     // Messages that a worker sends. The keeper also sends kReady and kFailed to the process that
     // waits for the start.
-    // The store is open, so the keeper must mount; may pass the root of the store
+    // kOpened: the store is open, so the keeper must mount. May pass the root of the store
     // (WorkerStart::source).
     kOpened,
     kReady,   // the mount answers requests
     kFailed,  // the start of this worker failed; has the exit code and the error
     // Messages that the keeper sends to a worker.
-    // Passes the FUSE device; has the device numbers at the mount point before and after mounting,.
+    // kMounted passes the FUSE device. Its numbers are the device numbers at the mount point before
+    // and after mounting, and 1 if requests can be resent. Its text is FUSE_INIT; "" if the worker
+    // must read FUSE_INIT itself.
     kMounted,
-    // 1 if requests can be resent, and FUSE_INIT, unless the worker must read it
     kEnd,       // the mount has ended or is about to end, so the worker must exit
     kLogLevel,  // the name of the level
-    // The capacities of the index cache and the cache, and the memory limit (0: the default), in
-    // bytes.
+    // kCacheSizes: the capacities of the index cache and the cache, and the memory limit (0: the
+    // default), in bytes.
     kCacheSizes,
-    // Requests that another program of the user or of root sends to the keeper, which answers with
+    // Requests to the keeper from another program of the user or of root. The keeper answers with
     // kReady or kFailed.
     kUpgrade,   // asks for an upgrade; passes a descriptor of the new program
     kSettings,  // live settings, in the syntax of -o
     // More messages that a worker sends.
     kStarted,  // the first message: the worker's program runs; has FetchChannel::kVersion
     kBeat,     // sent every Heartbeat::kPeriod from kReady on; its text is a Beat
-    // A request to the keeper, like kUpgrade, for the state of the mount. The answer, kReady, has
-    // the device number of the mount, and the problem of the worker as its text.
+    // kState: a request to the keeper, like kUpgrade, for the state of the mount. The answer,
+    // kReady, has the device number of the mount, and the problem of the worker as its text.
     kState,
   };
   Kind kind = Kind::kEnd;

@@ -45,7 +45,7 @@ Descriptor OpenAbort(dev_t number) {
   const std::string name = fmt::format("{}/abort", minor(number));
   Descriptor file(open(("/sys/fs/fuse/connections/" + name).c_str(), O_WRONLY | O_CLOEXEC));
   if (file) return file;
-  // The fusectl file system is not mounted, so mounts it privately.
+  // The fusectl file system is not mounted, so it is mounted privately.
   const Descriptor context(fsopen("fusectl", FSOPEN_CLOEXEC));
   if (!context || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
   const Descriptor mount(fsmount(context.get(), FSMOUNT_CLOEXEC, 0));

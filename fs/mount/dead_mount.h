@@ -1,10 +1,10 @@
 // Dead mounts: mounts whose process was killed or has crashed. They stay in the mount table, and
-// every path below them fails with ENOTCONN. If a dead mount is removed, a chunk is "No such file"
-// in the bare folder below, which Zarr readers take for the fill value.
+// every path below them fails with ENOTCONN. If a dead mount were removed, reading a chunk in the
+// bare folder would fail with ENOENT, and Zarr readers would use the fill value.
 //
-// So the next mount on that folder must not expose it. The new mount is attached beneath the dead
-// mount, which is then detached (MOVE_MOUNT_BENEATH, Linux 6.5), or over the dead mount. Only root
-// can do either: fusermount3 refuses to mount on a dead mount.
+// So the next mount at that path must never expose the bare folder. The new mount is attached
+// beneath the dead mount, which is then detached (MOVE_MOUNT_BENEATH, Linux 6.5), or over the dead
+// mount. Only root can do either: fusermount3 refuses to mount on a dead mount.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,8 @@
 
 namespace zarrfs {
 
-/// In place of the number of a mount that another program made, and that its keeper does not see.
+/// Stands for the device number of a mount that another program made. Its keeper does not see that
+/// mount.
 inline constexpr dev_t kGivenMount = 0;
 
 /// Publishes this process as the keeper of `mount` until the returned descriptor is closed. Empty,
@@ -21,7 +22,7 @@ inline constexpr dev_t kGivenMount = 0;
 [[nodiscard]] Descriptor NameKeeper(dev_t mount);
 
 /// Finds the processes that are named as keepers of the mount in `sockets`, the contents of
-/// /proc/net/unix. Anybody may give a socket such a name, so the caller must check the processes.
+/// /proc/net/unix. Any process can give a socket this name, so the caller must check the processes.
 [[nodiscard]] std::vector<pid_t> KeepersIn(std::string_view sockets, dev_t mount);
 
 /// The processes in this network namespace that have claimed to be a keeper of the mount; see

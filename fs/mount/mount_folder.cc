@@ -168,7 +168,7 @@ Descriptor NewMount(const MountOptions& options, const Descriptor& device) {
   };
   set("source", options.source.text());
   const auto attributes = ForEachParameter(options, device, set);
-  // The file system must also be read-only.
+  // Makes the file system read-only, in addition to the mount.
   if ((attributes.first & MOUNT_ATTR_RDONLY) != 0) set("ro", "");
   if (!good || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
   Descriptor mount(fsmount(context.get(), FSMOUNT_CLOEXEC, attributes.first));

@@ -26,7 +26,7 @@ class MountFolder {
   [[nodiscard]] const Descriptor& folder() const { return folder_; }
   /// A path that always leads to the folder, or to the mount on top of it.
   [[nodiscard]] std::string Path() const;
-  /// Whether the path still leads to the folder. Call only before something is mounted on it.
+  /// True if the path still leads to the folder. Call only before something is mounted on it.
   [[nodiscard]] bool IsInPlace() const;
   /// The id of the mount at the path; 0 if the path does not exist.
   [[nodiscard]] uint64_t MountIdAtPath() const;

@@ -83,7 +83,7 @@ Result<void> CheckSource(const MountOptions& options) {
                 options.remote.caches.front(), options.source.text());
   }
   const Location location = options.source.Locate();
-  if (!location.file.empty()) return {};  // the worker checks a file
+  if (!location.file.empty()) return {};  // the worker checks files
   const std::string& source = location.folder;
   struct stat info = {};
   if (stat(source.c_str(), &info) != 0) {
@@ -147,7 +147,8 @@ Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
   return RealPath(found->path, mountpoint).and_then(FindDeadMount);
 }
 
-// Whether the dead mount hides the source, so the source cannot be opened while that mount exists.
+// True if the dead mount at `mountpoint` hides the source, so the source cannot be opened while
+// that mount exists.
 bool IsHidden(const Source& source, const std::string& mountpoint) {
   if (source.needs_fetcher()) return false;
   if (LiesIn(AbsolutePath(source.text()), mountpoint)) return true;
@@ -239,7 +240,8 @@ Result<std::string> ResolveParent(const std::string& mountpoint) {
       });
 }
 
-// Without a look at the mount point, which is in another mount namespace.
+// CheckMount() for a connection that another program mounted. Does not access the mount point,
+// which is in another mount namespace.
 Result<MountPoint> CheckGiven(const MountOptions& options, int number) {
   if (const auto source = CheckSource(options); !source) return Fail(source);
   if (const auto folders = CheckVirtualPrefixes(options, options.mountpoint); !folders)

@@ -20,7 +20,7 @@ namespace zarrfs {
 
 namespace {
 
-// Null if the folder could not be opened, or this process is not root.
+// Returns the opened folder; null if it could not be opened, or this process is not root.
 std::shared_ptr<MountFolder> HoldFolder(Result<MountFolder> held) {
   if (geteuid() != 0) return nullptr;
   return held ? std::make_shared<MountFolder>(*std::move(held)) : nullptr;
@@ -69,7 +69,7 @@ Result<Descriptor> OwnMount::MakeInPlaceOfDead(const MountOptions& options) {
       spdlog::warn("{}: the dead mount cannot be replaced in one step: {}", path_,
                    replacement.error().message);
     }
-    // Until the new mount is made, the bare folder is visible, so that time must be short.
+    // The bare folder is visible until the new mount is made, so that time must be short.
     if (const auto cleared = ClearDeadMounts(path_); !cleared) return Fail(cleared);
   }
   if (const auto there = FindMount(path_); there && there->type == kMountType) {

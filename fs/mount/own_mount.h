@@ -32,8 +32,8 @@ class OwnMount {
         is_given_(given_ != nullptr),
         outlives_workers_(outlives_workers) {}
 
-  /// Makes the mount, in place of the dead mount if one exists, or takes the one that is given. The
-  /// process must not have threads.
+  /// Makes the mount, in place of the dead mount if one exists, or takes over the connection of a
+  /// given mount. The process must not have threads.
   [[nodiscard]] Result<void> Make(const MountOptions& options);
   /// Unmounts the mount if it is on top at the mount point; succeeds if it no longer exists. A
   /// given mount ends with its connection, so nothing is unmounted.
@@ -54,31 +54,32 @@ class OwnMount {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// The device number of the mount; 0 if it is not in the mount table.
   [[nodiscard]] dev_t device() const { return device_; }
-  /// Whether another worker can take over the mount after a worker has ended.
+  /// True if another worker can take over the mount after a worker has ended.
   [[nodiscard]] bool outlives_workers() const { return outlives_workers_; }
-  /// Whether requests that a worker has read but not answered can be resent to the next worker.
+  /// True if requests that a worker has read but not answered can be resent to the next worker.
   [[nodiscard]] bool resends() const { return resends_; }
   [[nodiscard]] bool is_made() const { return made_; }
-  /// Whether another program made the mount, which this process then neither sees nor unmounts.
+  /// True if another program made the mount. This process neither sees nor unmounts a given mount.
   [[nodiscard]] bool is_given() const { return is_given_; }
-  /// Whether the connection still exists: the mount or a program that uses it still exists, and
-  /// nobody has aborted the connection.
+  /// True if the connection still exists: the mount or a program that uses it still exists, and the
+  /// connection was not aborted.
   [[nodiscard]] bool IsConnected() const;
-  /// Whether a lookup of the mount point reaches this mount.
+  /// True if a lookup of the mount point reaches this mount.
   [[nodiscard]] bool IsOnTop() const;
   /// Makes all requests fail forever; see AbortConnection().
   void Abort() const;
-  /// Closes the descriptors of the connection, in a process that does not keep it.
+  /// Closes the descriptors of the mount and its connection, in a process that does not need them.
   void Close();
 
  private:
-  // Another description of the connection, if this process can open one.
+  // Returns a descriptor of a new description of the connection. If this process cannot open one,
+  // returns a descriptor of the same description for a given mount, and an empty one otherwise.
   [[nodiscard]] Descriptor Share() const;
   // The functions below make the mount and return the FUSE device.
   Result<Descriptor> MakeByLibfuse(const MountOptions& options);
   Result<Descriptor> MakeByRoot(const MountOptions& options);
   Result<Descriptor> MakeInPlaceOfDead(const MountOptions& options);
-  // Whether an entry of the mount table is this mount. While the connection of this mount exists,
+  // True if an entry of the mount table is this mount. While the connection of this mount exists,
   // no other mount has its device number.
   [[nodiscard]] bool IsOurs(const Mounted& mounted) const;
 
@@ -97,7 +98,7 @@ class OwnMount {
   uint64_t unique_mount_id_ = 0;  // see UniqueMountId()
   Descriptor connection_;         // keeps the mount alive
   Descriptor shared_;   // a descriptor of the same connection, from which all workers read
-  std::string init_;    // FUSE_INIT, which from the second worker on is reduced by OnlyGiven()
+  std::string init_;    // FUSE_INIT; from the second worker on, reduced by OnlyGiven()
   std::string answer_;  // the first worker's answer to FUSE_INIT; "" until the second worker starts
   bool resends_ = false;
   Descriptor name_;  // the socket from NameKeeper()

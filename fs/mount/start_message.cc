@@ -198,7 +198,7 @@ bool Is(uint64_t descriptor, bool (*check)(int), bool is_needed) {
   return descriptor == StartMessage::kNoDescriptor ? !is_needed : check(NumberOf(descriptor));
 }
 
-// Whether the numbers of all descriptors differ, and none is that of stdin, stdout or stderr.
+// True if the numbers of all descriptors differ, and none is that of stdin, stdout or stderr.
 bool AreDistinct(const StartMessage& state) {
   std::vector<int> numbers = DescriptorsOf(state);
   std::ranges::sort(numbers);

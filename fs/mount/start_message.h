@@ -109,8 +109,9 @@ void SetSecrets(const std::vector<SecretTexts>& secrets, StartMessage& state);
 [[nodiscard]] uint64_t NumberFor(const Descriptor& descriptor);
 [[nodiscard]] Descriptor Inherited(uint64_t number);
 
-/// Check a start message for a worker, a trial or a fetcher: each descriptor that it needs must be
-/// open, of the right kind, and used once, and the process must be a child of the keeper.
+/// Check a start message for a worker, a trial or a fetcher: no descriptor may occur twice, each
+/// descriptor that it needs must be open and of the right kind, and the process must be a child of
+/// the keeper.
 [[nodiscard]] Result<void> CheckWorkerStart(const StartMessage& state);
 [[nodiscard]] Result<void> CheckTrialStart(const StartMessage& state);
 [[nodiscard]] Result<void> CheckFetcherStart(const StartMessage& state);
