@@ -81,8 +81,8 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
 void ArrayOrder::LearnRow(Reader& reader, const ChunkCoordinates& at) const {
   const uint64_t end = reader.at[reader.loops.front().axis];
   const bool is_known = reader.loops.front().last == end;
-  // The loop ended twice at the same place, so this is its end. Chunks that were expected after it
-  // are not needed.
+  // If the loop ended twice at the same place, this is its end. Chunks that were expected after the
+  // end are not needed.
   const bool is_again = std::exchange(reader.row_end, end) == end;
   const bool is_turn = BeginLoop(reader, at) || ((is_known || is_again) && TurnLoop(reader, at));
   if (!is_turn && (is_known || !is_again)) return;
@@ -241,8 +241,8 @@ void ArrayOrder::AdoptBox(Reader& reader) const {
         is_aligned && (begin - static_cast<int64_t>(side.begin)) % (side.length + side.step) == 0;
   }
   reader.is_box = true;
-  // A box that is not aligned may belong to a reader in random order, so it must make another step
-  // first.
+  // A box that is not aligned may belong to a reader in random order, so that reader must make
+  // another step first.
   if (is_aligned) reader.steps = kMinSteps;
   reader.steps = std::max(reader.steps, kMinSteps - 1);
   reader.size = kMaxAhead;
@@ -342,7 +342,7 @@ bool ArrayOrder::Advance(const Reader& reader, ChunkCoordinates& at) const {
 ArrayOrder::Next ArrayOrder::Extend(Reader& reader, size_t window, const IsHere& is_here) const {
   Next next;
   window = std::clamp<size_t>(window, 1, kMaxAhead);
-  // Fetches more only after a quarter of the chunks ahead was read, and at least two.
+  // Fetches more only after a quarter of the chunks ahead, and at least two, have been read.
   const size_t few = std::min<size_t>(std::max<size_t>(reader.size / 4, 2), reader.size);
   if (reader.steps < kMinSteps || reader.is_over || reader.fetched + few > reader.size) return next;
   reader.size = std::min(std::max(reader.growth * reader.size, kFirst), window);

@@ -2,23 +2,24 @@
 // requests. Not thread-safe.
 //
 // A reader of several chunks usually iterates over a box of the array in nested loops: rows (C
-// order), columns (F order), backwards, every n-th chunk, slabs along an axis. A Reader has such
-// loops, learned from its chunks: a repeated step is the innermost loop; when that loop restarts,
-// another axis advances and becomes the next loop. The loops predict the chunks ahead. If the next
-// axis is not learned yet, it is guessed: the next axis in C order, or in F order.
+// order), columns (F order), backwards, every n-th chunk, slabs along an axis. The loops of a
+// Reader are learned from its requests. A repeated step is the innermost loop. When that loop
+// restarts, another axis advances and becomes the next loop. The loops predict the chunks ahead. If
+// the next axis is not learned yet, it is guessed: the next axis in C order, or in F order.
 //
 // A step to a chunk that is not a neighbour may come from a reader that skips chunks, or from
 // another reader. In a pool, for example, each worker reads its own block. Both hypotheses are
 // followed. Blocks mostly have the size of previous blocks, so a reader that starts a row is
 // expected to read a box of the usual size, and nothing beyond.
 //
-// Threads that share a scan in C order request chunks in an order that loops cannot explain. Such a
-// *crowd* is recognized by chunks that are close together, advance, and are often unexpected.
+// Threads that share a scan in C order request chunks in an order that loops cannot explain. These
+// threads are a *crowd*. A crowd is recognized by chunks that are close together, advance, and are
+// often unexpected.
 //
 // Prefetching starts after a few steps in order, or after one step to the next chunk of the row.
-// Each time a quarter of the chunks ahead was read, their number grows eightfold, up to a window;
-// beyond a learned end of a loop it doubles. For a box of the usual size, a whole window is fetched
-// at once. For readers in random order almost nothing is fetched.
+// Each time a quarter of the chunks ahead has been read, the number of chunks ahead grows
+// eightfold, up to a window. Beyond a learned end of a loop, it doubles. For a box of the usual
+// size, a whole window is fetched at once. For readers in random order, almost nothing is fetched.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +57,8 @@ class ArrayOrder {
   // The number of steps in order before chunks are fetched ahead.
   static constexpr uint64_t kMinSteps = 2;
   static constexpr size_t kFirst = 4;  // initial number of chunks ahead
-  // Maximum steps of a loop at once, because chunks may be missing or read by other threads.
+  // Maximum number of steps of a loop between two requests. Steps are skipped if chunks are missing
+  // or read by other threads.
   static constexpr int64_t kMaxJump = 8;
   static constexpr size_t kMaxLate = 64;  // maximum number of skipped chunks that may still be read
   static constexpr size_t kGrowth = 8;
@@ -64,8 +66,8 @@ class ArrayOrder {
   static constexpr size_t kMaxAhead = 8192;
   static constexpr size_t kMaxLater = 1024;
   static constexpr size_t kAlike = 2;  // number of similar boxes that predict the next one
-  // The latest kCrowd chunks form a crowd if at least half of them are known, they span at most
-  // kCrowdSpan times their number, and at least kUnexpected of them were unexpected.
+  // The latest kCrowd/2 to kCrowd chunks form a crowd if they advance, span at most kCrowdSpan
+  // times their number, and at least kUnexpected of them were unexpected.
   static constexpr size_t kCrowd = 32;
   static constexpr double kCrowdSpan = 1.4;    // the maximum ratio of their span to their number
   static constexpr ptrdiff_t kUnexpected = 3;  // the minimum number of unexpected chunks
@@ -77,7 +79,7 @@ class ArrayOrder {
     size_t axis;
     int64_t step;
     uint64_t begin;  // the first coordinate of each pass
-    // The last coordinate of each pass; nullopt: the last coordinate in the grid.
+    // The last coordinate of each pass; nullopt if it is the last coordinate in the grid.
     std::optional<uint64_t> last{};
   };
   struct Side {
@@ -86,10 +88,10 @@ class ArrayOrder {
     uint64_t begin;
     int64_t length;  // the distance from the first to the last chunk of this side
   };
-  using Box = std::vector<Side>;  // sides from the innermost loop
+  using Box = std::vector<Side>;  // innermost loop first
   struct Ahead {
     uint64_t chunk;
-    bool is_fetched;  // whether the chunk was fetched for this reader
+    bool is_fetched;  // true if the chunk was fetched for this reader
   };
   struct Recent {
     uint64_t chunk;
@@ -98,16 +100,16 @@ class ArrayOrder {
   struct Reader {
     uint64_t newest = 0;  // the latest chunk that this reader requested
     ChunkCoordinates at{};
-    std::vector<Loop> loops{};  // from the innermost loop
-    // A possible outer loop, after a single step that is not to a neighbour.
+    std::vector<Loop> loops{};  // innermost loop first
+    // A possible outer loop, after a single step to a chunk that is not a neighbour.
     std::optional<Loop> unsure{};
-    bool is_box = false;  // the loops describe a whole box, so no chunk is expected after them
+    bool is_box = false;  // true if the loops describe a whole box, after which none is expected
     uint64_t steps = 0;   // the number of consecutive steps in order
     std::optional<uint64_t> row_end{};  // the previous end of the innermost loop
     size_t size = 0;                    // the target number of chunks ahead
     size_t growth = kGrowth;            // the factor by which `size` grows
     ChunkCoordinates tip{};             // the last of the chunks ahead
-    bool is_over = false;               // no chunk is expected after `tip`
+    bool is_over = false;               // true if no chunk is expected after `tip`
     bool is_crowd = false;
     // The number of restarts of a crowd since it requested a chunk that was ahead.
     int restarts = 0;
@@ -115,14 +117,14 @@ class ArrayOrder {
     size_t fetched = 0;  // the number of chunks in `ahead` that were fetched
   };
 
-  // These functions return true if the chunk was a request of `reader`.
+  // These functions return true if `reader` made the request for the chunk.
   bool TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
   bool Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
 
   // Records a chunk. True if the chunk completes a crowd, which then becomes the first reader.
   bool MakeCrowd(uint64_t chunk, bool is_expected);
   // True if an unexpected chunk belongs to a crowd, because the crowd skipped it, or because it is
-  // beyond all chunks ahead.
+  // just beyond all chunks ahead.
   bool TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates& at) const;
 
   // A new reader for a chunk that no reader expected. It may take over the loops of a reader that

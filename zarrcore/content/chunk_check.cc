@@ -82,8 +82,8 @@ Result<void> CompareSums(const ChunkFile& file, const Sums& sums) {
   });
 }
 
-// Compares the checksums of bytes in memory. Works for all checksums, including those that cannot
-// be combined from parts.
+// Checks a chunk file whose bytes, `head` and then `rest`, are in memory. Works for all checksums,
+// including those that cannot be combined from parts.
 Result<void> CompareBytes(const ChunkFile& file, BytesView head, BytesView rest) {
   return Compare(file, [&](const Checksum& checksum, BytesView front, BytesView back) {
     if (front.empty() && back.empty() && head.empty()) return checksum.Sum(rest);
@@ -111,8 +111,8 @@ Result<void> ReadWholeAndCompare(const ChunkFile& file) {
   return in_pieces ? CompareSums(file, sums) : CompareBytes(file, {}, bytes);
 }
 
-// Checks the crc32c after a range of the stored object. Returns the mismatch, if any, or an error
-// if a read fails.
+// Checks the crc32c checksums that follow a range of the stored object. Returns the mismatch, if
+// any, or an error if a read fails.
 Result<std::optional<Error>> CheckGuarded(const ChunkFile& file,
                                           const OpenShard::Guarded& guarded) {
   const ChunkLocation all{file.location.shard, file.location.entry, file.location.outer,
@@ -227,8 +227,8 @@ Result<ChunkCheck::Reading> ChunkCheck::Begin(const ChunkFile& file, uint64_t be
   reading.taken_ = sums_.Take(key, file.location, begin, end);
   reading.sums_ = &sums_;
   reading.key_ = key;
-  // No other part of the chunk is known. The reader may have read the others long ago, so the whole
-  // chunk is read again.
+  // The last part of the chunk is read, and no other part is known. The other parts may have been
+  // read long ago, so the whole chunk is read again.
   if (end == size && reading.taken_.is_alone && is_small) return read_again();
   return reading;
 }

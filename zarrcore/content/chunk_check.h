@@ -1,11 +1,11 @@
-// ChunkCheck: verifies the chunks it serves against the checksums that their files omit, so readers
-// that do not know these checksums also get verified bytes. Thread-safe.
+// ChunkCheck: verifies served chunks against the checksums that their files omit, so readers that
+// do not know these checksums also get verified bytes. Thread-safe.
 //
 // A READ of a whole chunk is checked by itself. For READs of parts, ChunkSums combines the sums of
 // the parts, and the READ of the last part is answered after the comparison. If sums cannot be
-// combined, a chunk of up to kMaxReread bytes is read again as a whole. Chunks of slow stores are
-// always checked as a whole, because they are fetched as a whole. Checksums of whole shards, up to
-// kMaxShard bytes, are checked at the first READ of a chunk in the shard.
+// combined, a chunk of up to kMaxReread bytes is read again as a whole. In slow stores, chunks that
+// are fetched as a whole are also checked as a whole. Checksums of whole shards, up to kMaxShard
+// bytes, are checked at the first READ of a chunk in the shard.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class ChunkCheck {
   /// Maximum size in bytes of a shard whose own checksum is checked.
   static constexpr uint64_t kMaxShard = 16u << 20;
 
-  /// Verifies the checksums of the shard with the chunk, and of the shards around that shard.
+  /// Verifies the checksums of the shard that contains the chunk, and of all enclosing shards.
   /// kDamaged if a checksum is wrong.
   [[nodiscard]] Result<void> CheckShards(const ChunkFile& file);
 
@@ -58,7 +58,7 @@ class ChunkCheck {
 
    private:
     friend class ChunkCheck;
-    ChunkSums* sums_ = nullptr;  // null if this READ took no runs
+    ChunkSums* sums_ = nullptr;  // null if this READ needs no sums
     ChunkSums::Key key_{};
     ChunkSums::Taken taken_;
     bool is_whole_ = false;
@@ -71,8 +71,8 @@ class ChunkCheck {
   [[nodiscard]] static Result<void> CheckAll(const ChunkFile& file, BytesView head,
                                              BytesView rest = {});
 
-  /// True if a chunk of `size` bytes is always checked, however it is read. If false, reads of a
-  /// part are not checked.
+  /// True if a chunk of `size` bytes is always checked. If false, it is checked only when a READ
+  /// covers all of it.
   [[nodiscard]] static bool CanCheck(const ChunkEncoding& encoding, uint64_t size);
 
  private:
@@ -99,7 +99,7 @@ class ChunkCheck {
   Result<void> ReadAgain(const ChunkFile& file);
 
   ChunkSums sums_;
-  // Chunks that were read again for a check, and shards with the mismatch that was found, if any.
+  // Chunks that were read again for a check, and checked shards with the mismatch, if any.
   LruCache<Key, std::optional<Error>, KeyHash> checked_{kMaxKept, 4};
 };
 

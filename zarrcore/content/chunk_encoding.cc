@@ -18,14 +18,13 @@
 namespace zarrfs {
 namespace {
 
-// True for codecs that lose precision when encoding and do nothing when decoding. They do not apply
-// to fill values.
+// True for codecs that reduce precision when encoding and do nothing when decoding. They are not
+// applied to fill values.
 bool ChangesOnlyWhatIsWritten(const CodecSpec& codec) {
   return codec.name == "bitround" || codec.name == "numcodecs.bitround";
 }
 
-// Encodes `count` fill values in the format of numcodecs' VLenUTF8 and VLenBytes: the number of
-// elements, then length and bytes of each element.
+// Encodes `count` fill values in the format of numcodecs' VLenUTF8 and VLenBytes; see codec/vlen.h.
 Result<Bytes> EncodeOfOwnLength(const FillBytes& fill, uint64_t count) {
   const auto each = CheckedAdd(fill.size(), sizeof(uint32_t));
   const auto all = each ? CheckedMul(*each, count) : std::nullopt;
@@ -83,7 +82,7 @@ Result<Bytes> EncodeFill(const FillBytes& fill, const DataType& type,
     if (to_bytes == codecs.end()) {
       return Fail(ErrorCode::kUnsupported, "a chunk of fill values cannot be encoded");
     }
-    // Only the bytes-to-bytes codecs remain.
+    // Replaces all codecs before the bytes-to-bytes codecs with "bytes".
     codecs.erase(codecs.begin(), to_bytes);
     codecs.front() = CodecSpec{"bytes"};
     auto byte = ParseDataType(Json("uint8"), "");
@@ -116,7 +115,7 @@ struct EncodedFills {
   using Cache = LruCache<uint64_t, EncodedFill>;
 
   static EncodedFills& OfAll() {
-    // Never destroyed, like ProcessMemory(), of which the cache takes memory.
+    // Never destroyed, like ProcessMemory(), from which the cache takes memory.
     static EncodedFills& all = *new EncodedFills;
     return all;
   }
@@ -177,7 +176,7 @@ Result<void> FillChunk::CanBeMade(const ArrayMetadata& metadata, const ArrayLayo
   if (metadata.data_type.item_size > 0 && ByteOrderOfPlain(layout.inner_codecs)) return {};
   const auto size = SizeOfElements(metadata.fill_value, layout.inner_chunk_shape);
   if (!size) return Fail(size);
-  // Encodes a single element to find out whether all codecs can encode.
+  // Encodes a single element, to check that all codecs can encode.
   return EncodeFill(metadata.fill_value, metadata.data_type, layout.inner_codecs,
                     std::vector<uint64_t>(layout.inner_chunk_shape.size(), 1))
       .map([](const Bytes&) {});

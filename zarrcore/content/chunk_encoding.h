@@ -43,7 +43,7 @@ struct ChunkEncoding {
   bool as_stored = false;
 
   /// True if the size of a file depends on the content of its chunk, so the chunk must be read to
-  /// know the size.
+  /// determine the size.
   [[nodiscard]] bool must_be_read_for_size() const { return kind == Kind::kPatchedZstd; }
 
   bool operator==(const ChunkEncoding&) const = default;
@@ -59,7 +59,7 @@ struct ChunkEncoding {
 inline constexpr uint64_t kMaxEncodedFill = uint64_t{64} << 20;
 
 /// The file of a chunk that is not stored, filled with fill values, for readers that require a
-/// file. All such chunks of an array have equal files. A file is encoded on demand, and cached in a
+/// file. All fill chunks of an array have equal files. A file is encoded on demand, and kept in a
 /// cache that all arrays share. Thread-safe.
 class FillChunk {
  public:
@@ -93,7 +93,7 @@ class FillChunk {
   Bytes element_;
   uint64_t size_ = 0;
   const uint64_t number_;  // identifies this object in the shared cache
-  // For a file that is not periodic; 0: not encoded yet.
+  // The size of a file that is not periodic; 0 if it has not been encoded yet.
   mutable std::atomic<uint64_t> encoded_size_ = 0;
 };
 

@@ -20,7 +20,7 @@ constexpr size_t kBytesOfEntry = 256;
 // The encoding number under which decoded elements are cached. No chunk file uses this number.
 constexpr uint32_t kElements = UINT32_MAX;
 
-// The encoding numbers under which strings are cached as items of one size: one of these constants
+// Strings are cached as items of one size, under an encoding number that is one of these constants
 // plus the item size, which is smaller.
 constexpr uint32_t kUtf8Items = 1U << 31;
 constexpr uint32_t kUtf32Items = kUtf8Items | 1U << 30;
@@ -42,14 +42,15 @@ Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::b
   return ReadChunk(file, file.encoding.cut_front + offset, out);
 }
 
-// In slow stores, chunks up to this size are fetched as a whole although only the header is needed,
-// if they will probably be read. Otherwise, only those up to the second size whose first header
-// does not state their size are.
+// In slow stores, a chunk of up to kFetchedForHeader bytes that will probably be read is fetched as
+// a whole when its header is needed. Any other chunk is fetched as a whole only if its header does
+// not state its size, and the chunk has up to kFetchedForBlocks bytes.
 constexpr uint64_t kFetchedForHeader = 2u << 20;
 constexpr uint64_t kFetchedForBlocks = 512u << 10;
 
 // A value of OpenShard::frame_notes is 0 if nothing is known. Otherwise, the lowest bits state how
-// the frame is served, and the higher bits are the length of the patched header, at most 18.
+// the frame is served, and the higher bits are the length of the header that a patch replaces, at
+// most 18.
 constexpr unsigned kBitsOfKind = 2;
 
 uint8_t NoteOf(const ZstdServing& serving) {
@@ -66,13 +67,14 @@ std::optional<ZstdServing> KnownServing(const ChunkLocation& location) {
                      uint64_t{note} >> kBitsOfKind};
 }
 
-// Whether a listing of a slow store named the chunk.
+// True if a listing of a slow store named the chunk.
 bool WasListed(const ChunkFile& file) {
   const auto& object = file.location.shard->object;
   return !file.source.layout().is_sharded() && object != nullptr && object->was_listed();
 }
 
-// `will_be_read`: whether it pays to fetch the whole chunk of a slow store.
+// Finds how a zstd chunk is served. `will_be_read`: true if the chunk will probably be read, so all
+// of it may be fetched from a slow store.
 Result<ZstdServing> ServingOf(const ChunkFile& file, bool will_be_read) {
   if (const auto known = KnownServing(file.location)) return *known;
   const auto size = StoredSize(file);
@@ -89,7 +91,7 @@ Result<ZstdServing> ServingOf(const ChunkFile& file, bool will_be_read) {
   if (!serving && serving.error().code == ErrorCode::kDamaged) {
     return Damaged(file, serving.error());
   }
-  // Keeps the result, because finding it may have visited all blocks of the frame.
+  // Keeps the result, because all blocks of the frame may have been visited to find it.
   if (const auto& notes = file.location.shard->frame_notes; serving && notes != nullptr) {
     notes[file.location.entry].store(NoteOf(*serving), std::memory_order_relaxed);
   }
@@ -102,13 +104,13 @@ tl::unexpected<Error> Named(const ChunkFile& file, const Error& error) {
   return Fail(error.code, "{}: {}", file.source.ObjectKey(file.location.outer), error.message);
 }
 
-// Returns the error for a chunk that could not be decoded. Reports it only if the chunk is damaged,
-// not if, for example, memory ran out.
+// Returns the error for a chunk that could not be decoded. Reports the error only if the chunk is
+// damaged, not if, for example, memory ran out.
 tl::unexpected<Error> NotDecoded(const ChunkFile& file, const Error& error) {
   return error.code == ErrorCode::kDamaged ? Damaged(file, error) : Named(file, error);
 }
 
-// The memory to decode a chunk in bytes, excluding the encoded bytes.
+// The peak memory in bytes to make the contents of a kDecoded file from its chunk.
 uint64_t MemoryOf(const ChunkFile& file, const Pipeline& pipeline) {
   const ChunkEncoding& encoding = file.encoding;
   const bool is_copied = encoding.is_wide || !encoding.extent.empty();
@@ -139,7 +141,7 @@ Result<Made> DecodeElements(const ChunkFile& file) {
               std::move(*memory)};
 }
 
-// Makes one zstd frame that states its size from all frames of the chunk.
+// Decodes all frames of a zstd chunk, and encodes them as one frame that states its size.
 Result<Made> Recode(const ChunkFile& file) {
   static const auto codec = MakeZstdCodec(CodecSpec{"zstd"});
   if (!codec) return Fail(codec);
@@ -156,8 +158,8 @@ Result<Made> Recode(const ChunkFile& file) {
   Bytes encoded(*size);
   if (const auto read = ReadStored(file, 0, encoded); !read) return Fail(read);
   if (const auto checked = ChunkCheck::CheckAll(file, encoded); !checked) return Fail(checked);
-  // The decoded size is not known before. The decoded and the encoded bytes take at most `bound`
-  // each.
+  // The decoded size is not known in advance. The decoded and the recoded bytes take at most
+  // `bound` each.
   const auto bound = ZstdDecodedBound(encoded, limit);
   if (!bound) return Damaged(file, bound.error());
   auto more = ProcessMemory().Take(2 * *bound + kZstdEncoder, memory->bytes());
@@ -266,7 +268,8 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Get(const Window& window,
   auto got = cache_.GetOrLoad(KeyOf(window), [&] {
     return make().map([](Made made) { return Keep(std::move(made), 0); });
   });
-  // The size of windows depends on the capacity of the cache, which has changed.
+  // A window of another size was made when the capacity of the cache, which determines the size,
+  // was different.
   if (got && (*got)->size() != window.bytes) return Fail(ErrorCode::kUnsupported, "another window");
   return got;
 }
@@ -317,7 +320,7 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Texts(const ChunkSource& sourc
 bool ChunkReader::WillBeRead(const ChunkFile& file) {
   if (ranges_ == nullptr || KnownServing(file.location)) return true;
   if (ranges_->Has(file.source, file.location)) return true;
-  // A look-up is usually followed by a read. Whoever lists chunks reads few of them.
+  // A lookup is usually followed by a read. Of the chunks in a listing, few are read.
   const uint64_t length = file.location.length;
   const auto& object = file.location.shard->object;
   if (WasListed(file) || (!file.source.layout().is_sharded() && object != nullptr &&

@@ -32,9 +32,9 @@ enum class Reuse { kLikely, kNever };
 
 class ChunkReader {
  public:
-  /// `capacity`: bytes of decoded chunks to cache. Of chunks larger than the cache, only the latest
-  /// is cached, while it is being read. `is_slow`: the store is slow, so half of the capacity is
-  /// used for stored bytes.
+  /// `capacity`: bytes of decoded chunks to cache. A chunk larger than the cache is cached while it
+  /// is being read, but only the latest one. `is_slow`: true if the store is slow. Half of the
+  /// capacity is then used for stored bytes.
   explicit ChunkReader(size_t capacity, bool is_slow = false)
       : cache_(is_slow ? capacity / 2 : capacity, kSplits) {
     cache_.KeepLatestLarge();
@@ -82,7 +82,7 @@ class ChunkReader {
                                                            const DataType& type,
                                                            Reuse reuse = Reuse::kLikely);
 
-  /// A run of elements that are assembled from many chunks, from element `first` of the array on.
+  /// A run of elements assembled from many chunks, starting at element `first` of the array.
   /// `version` is a number that the caller assigns to a version of the file. Windows are cached
   /// like decoded chunks.
   struct Window {
@@ -98,8 +98,8 @@ class ChunkReader {
   };
   /// The cached window, or null.
   [[nodiscard]] std::shared_ptr<const Bytes> Find(const Window& window);
-  /// The cached window. If it is not cached, the result of `make`. Threads that need the same
-  /// window wait for the thread that makes it.
+  /// Returns the cached window, or makes it with `make` and caches it. Threads that need the same
+  /// window wait for the thread that makes it. kUnsupported if a window of another size is cached.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Get(const Window& window,
                                                          const std::function<Result<Made>()>& make);
   void Drop(const Window& window) { cache_.Erase(KeyOf(window)); }
@@ -120,7 +120,7 @@ class ChunkReader {
 
  private:
   static constexpr size_t kSplits = 4;
-  // Maximum number of bytes of chunks that are fetched for their size, and not read.
+  // Maximum number of bytes of chunks that are fetched for their size but not read.
   static constexpr int64_t kUnread = 16 << 20;
   // The encoding number under which windows are cached. No chunk file uses this number.
   static constexpr uint32_t kWindow = UINT32_MAX - 1;
@@ -138,10 +138,11 @@ class ChunkReader {
   };
   using Cache = LruCache<Key, Bytes, KeyHash>;
 
-  // Whether to fetch a whole chunk because its size is asked for, of which the first bytes tell.
+  // True if a chunk whose size is needed will probably be read, so all of it is fetched although
+  // its first bytes determine the size.
   bool WillBeRead(const ChunkFile& file);
-  // Prepares a read of the file from `offset` on: sets its cache of stored bytes, and calls
-  // on_wanted_.
+  // Prepares a read of the file from `offset` on: sets the cache of stored bytes, and calls
+  // on_wanted_ if `offset` is 0.
   ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
   // The decoded chunk for `file.encoding_number`, from the cache or newly decoded. If `texts` is
   // not null, converts strings to items of that type; otherwise, converts elements to the file's
@@ -158,8 +159,8 @@ class ChunkReader {
 
   std::unique_ptr<StoredRanges> ranges_;
   OnWanted on_wanted_;
-  // For whole chunks of slow stores that are fetched when only their size is asked for. Reading
-  // chunks earns it back.
+  // Limits how many bytes of whole chunks of slow stores are fetched when only their size is
+  // needed. Reading chunks restores the credit.
   Credit size_credit_{kUnread};
   ChunkCheck check_;
   Cache cache_;

@@ -34,7 +34,7 @@ enum class ChecksumNote : uint8_t {
 
 /// Sums of one range of bytes, for each Checksum::Kind whose sums can be combined.
 using Sums = std::array<uint32_t, Checksum::kCombining>;
-/// The kinds of checksums that are needed.
+/// For each kind, true if its sums are needed.
 using SumKinds = std::array<bool, Checksum::kCombining>;
 
 [[nodiscard]] Sums SumsOf(std::span<const std::byte> bytes, const SumKinds& kinds);
@@ -58,7 +58,7 @@ class ChunkSums {
   };
   struct Taken {
     std::vector<Run> runs = {};
-    bool is_alone = false;  // no READ has taken another run of the chunk
+    bool is_alone = false;  // true if no READ has taken another run of the chunk
   };
 
   /// Takes the runs of [begin, end) that no READ has taken. `location` is the location of the
@@ -93,7 +93,7 @@ class ChunkSums {
   };
   struct Split {
     Mutex mutex;
-    std::list<Chunk> order GUARDED_BY(mutex);  // from the most recently added chunk
+    std::list<Chunk> order GUARDED_BY(mutex);  // the most recently read chunk is first
     std::unordered_map<Key, std::list<Chunk>::iterator, KeyHash> chunks GUARDED_BY(mutex);
   };
 

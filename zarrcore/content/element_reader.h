@@ -1,9 +1,9 @@
 // ElementReader: an array as one run of elements in C order, assembled from its chunks.
 // Thread-safe.
 //
-// A range of elements is read from only those chunks that contain parts of it, one chunk at a time,
-// so a range needs memory for one decoded chunk besides the cache. A chunk that is not stored
-// consists of fill values.
+// A range of elements is read from only the chunks that contain parts of it. Chunks are decoded one
+// at a time, so a range needs memory for one decoded chunk in addition to the cache; with
+// Reuse::kNever, for one per thread. A chunk that is not stored consists of fill values.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ using CheckChunk = std::function<Result<void>(InnerIndex chunk, const Located& f
 
 class ElementReader {
  public:
-  /// `array` has elements of a fixed size, or strings; `source` has its chunks. `texts`: for
+  /// `array` has elements of a fixed size, or strings. `source` has its chunks. `texts`: for
   /// strings, the TextType() of the items to return. All arguments must outlive this object.
   /// `reuse`: whether chunks are cached. With kNever, chunks are decoded on several threads, and
   /// `check` is called on these threads.

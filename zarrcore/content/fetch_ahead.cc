@@ -15,7 +15,7 @@
 namespace zarrfs {
 namespace {
 
-// How old remembered answers about objects may be that are fetched ahead.
+// Maximum age of remembered answers about objects that are fetched ahead.
 constexpr Age kMaxAgeOfLearned = std::chrono::seconds(30);
 
 }  // namespace
@@ -74,7 +74,7 @@ bool FetchAhead::Enqueue(Task task, bool first) {
     try {
       threads_.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
-      // If no more threads can be started, the existing threads do the task.
+      // If no thread can be started, the existing threads run the task.
     }
   }
   arrived_.notify_one();
@@ -95,7 +95,7 @@ void FetchAhead::Work() {
     const size_t fetches = task.bytes > 0 ? 1 : 0;
     under_way_ += fetches;
     bytes_under_way_ += task.bytes;
-    // This thread may have been woken for the next task, so wakes another thread.
+    // This thread may have received the wakeup for the next task, so it wakes another thread.
     if (!tasks_.empty()) arrived_.notify_one();
     lock.unlock();
     try {
@@ -134,7 +134,8 @@ std::vector<InnerIndex> FetchAhead::FirstOfShards(const ChunkSource& source,
 }
 
 void FetchAhead::LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks) {
-  // What is learned is as old as the answer, so those who accept less ask again.
+  // The locations are as old as the remembered answers, so callers that require newer ones ask the
+  // store again.
   const AcceptedAnswers accepted(kMaxAgeOfLearned, {});
   AtOnce(chunks.size(), kShardsAtOnce, [&](size_t i) { (void)source.Locate(chunks[i], kAnyAge); });
 }
@@ -164,7 +165,7 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
   std::ranges::sort(pieces, {}, [](const Piece& piece) {
     return std::tuple(piece.chunk.outer, piece.chunk.shard->fingerprint, piece.chunk.offset);
   });
-  // Never fetches more bytes that are not needed than bytes that are.
+  // Never fetches more unneeded bytes than needed bytes.
   uint64_t wanted = 0;
   for (const Piece& piece : pieces) {
     if (piece.place != Piece::kLater) wanted += piece.chunk.length;

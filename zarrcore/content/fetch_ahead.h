@@ -9,10 +9,10 @@
 //   Fetch       on each available thread   fetches one range with one request
 //
 // Neighbours in a stored object are fetched with one request. The request also includes small gaps
-// and later chunks between the neighbours, up to as many bytes as the neighbours have: shards are
-// often written in another order than they are read, so these chunks are mostly read next. If later
-// chunks turn out not to be read, they are left out. The number of bytes ahead depends on the speed
-// and latency of the store; see StoredRanges.
+// and later chunks between the neighbours, at most as many bytes as the neighbours have. Shards are
+// often written in another order than they are read, so the later chunks are usually read next. If
+// many fetched bytes are not read, gaps are left out. The number of bytes ahead depends on the
+// speed and latency of the store; see StoredRanges.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class FetchAhead {
   /// Records that a reader requests a chunk now. Never waits.
   void OnWanted(const ChunkFile& file);
 
-  /// Starts no further fetches.
+  /// Starts no further fetches, and waits for running ones.
   void Stop();
 
  private:
@@ -79,7 +79,7 @@ class FetchAhead {
   };
   struct Task {
     std::function<void()> work;
-    uint64_t bytes = 0;  // the number of bytes in the range
+    uint64_t bytes = 0;  // the number of bytes to fetch; 0 for tasks that fetch no range
   };
   struct Array {
     explicit Array(const Source& of) : source(of), order(of->layout().inner_grid) {}

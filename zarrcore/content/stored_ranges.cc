@@ -27,7 +27,7 @@ constexpr uint64_t kMinAtOnce = 2u << 20;
 constexpr uint64_t kAhead = 8;
 constexpr uint64_t kMinAhead = 4u << 20;
 constexpr uint64_t kMaxAhead = 64u << 20;
-// The speed is measured in intervals of this length. The highest speed counts; it is reduced by
+// The speed is measured in intervals of this length. The highest speed counts; it is multiplied by
 // kForget per interval, so a change of the store is noticed.
 constexpr int64_t kMeasureNs = 100'000'000;
 constexpr double kForget = 0.98;
@@ -54,7 +54,7 @@ struct StoredRanges::Block {
     has_come = true;
     table->unread += static_cast<int64_t>(size());
   }
-  // Counts bytes as read. Bytes that are read again do not count.
+  // Counts bytes as read, up to the size of the range.
   void Serve(uint64_t count) const {
     const uint64_t before = std::min(served.fetch_add(count), size());
     table->unread -= static_cast<int64_t>(std::min(count, size() - before));

@@ -103,10 +103,10 @@ class StoredRanges {
     }
   };
 
-  // The index of all ranges, cached and in flight. Thread-safe.
+  // The index of all ranges: cached, in flight or planned. Thread-safe.
   class Table {
    public:
-    // A range that contains [begin, end).
+    // A range that contains [begin, end); nullopt if none is found.
     [[nodiscard]] std::optional<Key> Find(const ObjectKey& object, uint64_t begin, uint64_t end);
     [[nodiscard]] bool HasAnyOf(const Key& key);
     void Enter(const Key& key);
@@ -132,7 +132,7 @@ class StoredRanges {
 
    private:
     mutable Mutex mutex_;
-    // The latency of a request, without the time for its bytes; 0: unknown.
+    // The latency: the shortest duration of recent requests; 0 if unknown.
     double delay_s_ GUARDED_BY(mutex_) = 0;
     double bytes_per_s_ GUARDED_BY(mutex_) = 0;  // the highest measured speed
     int64_t since_ns_ GUARDED_BY(mutex_) = 0;    // when the current measurement began
