@@ -5,9 +5,9 @@
 namespace zarrfs {
 
 /// Overwrites and removes every variable except the variables that this process may still need:
-/// those of the time zone, the language, the allocator, the loader, the log, and DefaultMemory();
-/// in programs with a sanitizer also its variables. None of them holds keys or tokens of the
-/// caller. The process must have one thread.
+/// those of the time zone, the language, the allocator, the loader, the log, DefaultMemory(), and,
+/// in sanitizer builds, the sanitizer. No remaining variable holds keys or tokens of the caller.
+/// The process must have one thread.
 void ForgetEnvironment();
 
 }  // namespace zarrfs

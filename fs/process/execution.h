@@ -15,14 +15,14 @@
 namespace zarrfs {
 
 /// Opens the file of the running program, even if its path now leads to another file. Empty, with
-/// errno, if it cannot be opened. Call before the working folder changes.
+/// errno set, if it cannot be opened. Call before the working folder changes.
 [[nodiscard]] Descriptor OpenThisProgram();
 
 /// The argv[0] of this process, which is also the argv[0] of the programs that it executes.
 [[nodiscard]] std::string NameOfThisProgram();
 
 /// Executes `program` in a child of the keeper. `word` is its first argument, and `state` is passed
-/// in a memory file. Returns only on failure, with errno.
+/// in a memory file. Returns only on failure, with errno set.
 void ExecuteWith(const Descriptor& program, std::string_view word, const StartMessage& state);
 
 struct ProgramStart {

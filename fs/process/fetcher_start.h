@@ -21,7 +21,7 @@ namespace zarrfs {
 
 /// Executes `program` as a fetcher, in a child of the keeper. `state` has the options. `begun` is
 /// the write end of the pipe in which the fetcher reports its version. Returns only on failure,
-/// with errno.
+/// with errno set.
 void ExecuteFetcher(const Descriptor& program, StartMessage state, const FetchChannel& channel,
                     const std::vector<SecretTexts>& secrets, const Descriptor& begun);
 

@@ -38,7 +38,7 @@ class Heartbeat {
   /// The maximum time that counts between two ticks. The keeper ticks once a second.
   static constexpr auto kLongestTick = std::chrono::seconds(2);
 
-  /// Call when another worker has started, or when no worker exists any more. A worker is watched
+  /// Call when another worker has started, or when the worker no longer exists. A worker is watched
   /// only after its first heartbeat.
   void Reset() { *this = {}; }
   void OnBeat(const Beat& beat);

@@ -115,7 +115,7 @@ class Keeper {
   StartMessage State() const;
   // Called when no worker exists and none will be started. Returns the exit code.
   int Finish();
-  // Why the mount is dead; "" after a clean end.
+  // Returns why the mount is dead; "" after a clean end.
   std::string UncleanEnd() const;
   const std::string& mountpoint() const { return mount_.path(); }
 
@@ -139,12 +139,12 @@ class Keeper {
 
   int exit_code_ = kExitDone;
   bool ending_ = false;
-  // The worker was asked to end, so a worker of another program can replace it.
+  // True if the worker was asked to end so that a worker of another program can replace it.
   bool replaces_ = false;
   bool gives_up_ = false;  // the mount ends with the worker
   LateWorker late_;        // for a worker that was asked to end
   LateWorker gone_;        // for a worker whose connection to the kernel has ended
-  std::optional<Clock::time_point> dying_since_;  // since when a killed worker has not ended
+  std::optional<Clock::time_point> dying_since_;  // when the worker was first seen past serving
   Clock::time_point watched_at_ = Clock::now();
 };
 
@@ -178,7 +178,7 @@ void Keeper::EndWorker() {
   if (ending_) return;
   ending_ = true;
   if (ready()) service_manager_.Stopping("ending");
-  // After a failed start, the worker has nothing to shut down. A caretaker never has.
+  // A worker whose start failed has nothing to shut down, and neither has a caretaker.
   AskWorkerToEnd(ready() && workers_.errors_only().empty());
 }
 
@@ -335,8 +335,8 @@ void Keeper::Watch() {
     if (workers_.is_planned() && !mount_.IsConnected()) workers_.CancelPlan();
     return;
   }
-  // A thread of a killed worker may wait in the kernel for an answer of the worker itself, while it
-  // passes a file through to a reader. Such a thread ends once another worker answers, or the
+  // A thread of a killed worker may wait in the kernel for a reply of the worker itself, while it
+  // passes a file through to a reader. That thread ends once another worker replies, or the
   // connection is aborted.
   if (!mount_.is_made() || !workers_.IsPastServing()) return dying_since_.reset();
   if (!dying_since_) {  // the worker may be about to end
@@ -350,7 +350,7 @@ void Keeper::Watch() {
 }
 
 std::string Keeper::UncleanEnd() const {
-  // A given mount that was unmounted ends its worker, too, but not by a signal.
+  // When a given mount is unmounted, its worker ends normally.
   if (mount_.is_given() ? workers_.last_end().empty() : !mount_.IsOnTop()) return "";
   // An aborted connection looks like an unmount to the worker.
   return workers_.last_end().empty() ? "the connection was aborted"

@@ -5,16 +5,18 @@
 // also holds the connection to the kernel, starts another worker: readers wait, and notice nothing
 // else. If more than five workers end within a minute, a caretaker answers with errors
 // (fs/fuse/caretaker.h). If the keeper is killed, the mount stays as a dead mount, and each path
-// below it gives an error. If it were unmounted, readers would find the bare folder below, and Zarr
-// readers take its "No such file" for the fill value.
+// below it gives an error. If it were unmounted, readers would find the bare folder below, where
+// every chunk is missing, and Zarr readers would use the fill value.
 //
 // The keeper has one thread and never accesses the store or the mount, so a store that hangs cannot
 // keep it from handling signals. While no worker runs, an access to the mount would hang the keeper
 // forever.
 //
 //   TERM, INT   unmount and end; a mount in use stays until a second signal detaches it
-//   USR1        start a worker of another program (fs/process/upgrade.h)
-//   HUP         read the configuration file again, to change the log level and the cache sizes
+//   USR1        connect to a program that requests an upgrade, other live settings, or the state of
+//               the mount (fs/process/upgrade.h)
+//   HUP         read the configuration file again, to change the log level, the memory limit and
+//               the cache sizes
 //   USR2        next log level (info after debug); with a value from sigqueue(3), 1 to 4: error,
 //               warning, info, debug
 //

@@ -1,5 +1,5 @@
-// Settings that can change while the store is mounted: the log level and the sizes of caches. The
-// keeper changes its own settings and sends them to its worker.
+// Settings that can change while the store is mounted: the log level, the memory limit and the
+// sizes of caches. The keeper changes its own settings and sends them to its worker.
 #pragma once
 
 #include <sys/signalfd.h>

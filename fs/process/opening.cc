@@ -33,7 +33,7 @@ Age ZipAge(const MountOptions& options) {
   return std::min(kZipAge, std::chrono::duration_cast<Age>(seconds));
 }
 
-// How often the pointer of an Icechunk branch is read, unless its changes are reported.
+// The period at which the pointer of an Icechunk branch is read, unless its changes are reported.
 Age FollowPeriod(const MountOptions& options) {
   constexpr auto kOfFolder = std::chrono::seconds(1);
   constexpr double kMin = 0.05;
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Tree>> OpenTree(const MountOptions& options, WorkerStart&
        .folder = Descriptor(fcntl(start.source.get(), F_DUPFD_CLOEXEC, 0)),
        .remote = options.remote,
        .key_list = start.list ? &start.list : nullptr,
-       .fetch_socket = std::move(start.fetch_socket),  // its number is needed for the sandbox
+       .fetch_socket = std::move(start.fetch_socket),  // the sandbox allows only this number
        .fetch_memory = &start.fetch_memory,
        .on_notice = [source = options.source.text()](
                         std::string_view text) { spdlog::warn("{}: {}", source, text); },

@@ -15,7 +15,7 @@
 namespace zarrfs {
 
 /// Opens the folder of the store (Location::folder) if it is below the mount point. After mounting,
-/// its path leads into the mount and must not be opened. Empty for any other store.
+/// the folder's path leads into the mount and must not be opened. Empty for any other store.
 [[nodiscard]] Descriptor OpenHiddenSource(const MountOptions& options);
 
 /// Opens the store and its tree. `start.source` must be from OpenHiddenSource();

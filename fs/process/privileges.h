@@ -1,5 +1,5 @@
 // The capabilities of the processes of a mount by root. Processes that another user started have
-// none, so these calls change nothing there. The process must have one thread.
+// no capabilities to drop. The process must have one thread.
 #pragma once
 
 #include <sys/types.h>

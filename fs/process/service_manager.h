@@ -1,5 +1,5 @@
-// `listens`: the mount is in the foreground. If it is in the background, no service manager waits,
-// and the functions below do nothing.
+// ServiceManager: reports the state of a mount to the service manager that started it
+// (sd_notify(3)).
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace zarrfs {
 
 class ServiceManager {
  public:
-  /// `listens`: the mount is in the foreground. For a mount in the background no service manager
-  /// waits, and the functions below do nothing.
+  /// `listens`: the mount is in the foreground. No service manager waits for a mount in the
+  /// background, so the functions below do nothing.
   explicit ServiceManager(bool listens) : listens_(listens) {}
 
-  /// Whether a service manager has started this process.
+  /// True if a service manager has started this process.
   [[nodiscard]] static bool Exists();
 
   /// Reports that the mount serves. `status` is one line, as in the output of `systemctl status`.

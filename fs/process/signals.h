@@ -14,9 +14,9 @@ namespace zarrfs {
 /// signals again.
 [[nodiscard]] Result<Descriptor> TakeSignals();
 
-/// Whether SIGTERM and SIGINT are always requests to unmount. A service manager may also send one
-/// because the kernel has killed a worker to free memory. A unit with OOMPolicy=continue does not,
-/// and sets ZARRFS_OOM_POLICY=continue in the environment.
+/// True if SIGTERM and SIGINT are always requests to unmount. Otherwise, a service manager may also
+/// send one because the kernel has killed a worker to free memory. The service manager of a unit
+/// with OOMPolicy=continue does not; such units set ZARRFS_OOM_POLICY=continue in the environment.
 [[nodiscard]] bool EndingIsAlwaysAsked();
 
 /// The log level that a SIGUSR2 requests, one of kLogLevels. kInvalidArgument if the number sent

@@ -1,5 +1,5 @@
-// StartReport: how the start of a mount ended, which the keeper reports once to the process that
-// waits for it. If no process waits, as in the foreground, a failure is printed.
+// StartReport: reports once how the start of a mount has ended, from the keeper to the process that
+// waits for the start. If no process waits, as in the foreground, a failure is printed.
 #pragma once
 
 #include <string_view>

@@ -28,10 +28,10 @@ class Unmounting {
   /// Tries again to unmount after a signal from a service manager. Returns true once the mount is
   /// unmounted or detached. Call once a second.
   [[nodiscard]] bool TryAgain();
-  /// After success: whether the mount was detached, so programs that use it keep it.
+  /// After success, true if the mount was detached, so programs that use it keep it.
   [[nodiscard]] bool is_detached() const { return is_detached_; }
 
-  /// Whether a signal has arrived that did not unmount.
+  /// True if a signal has arrived that did not unmount.
   [[nodiscard]] bool was_asked() const { return was_asked_; }
   /// Makes the next signal detach the mount.
   void set_was_asked() { was_asked_ = true; }

@@ -66,8 +66,8 @@ ucred PeerOf(const Descriptor& socket) {
 
 bool MayAsk(uid_t user) { return user == 0 || user == geteuid(); }
 
-// Connects to the asker that sent the signal. Empty, with errno, if its socket does not exist or
-// its user may not ask.
+// Connects to the asker that sent the signal. Empty, with errno set, if the asker's socket does not
+// exist or its user may not ask.
 Descriptor ConnectToAsker(const signalfd_siginfo& signal) {
   errno = EPERM;
   if (signal.ssi_code != SI_QUEUE || !MayAsk(signal.ssi_uid)) return {};

@@ -13,6 +13,9 @@
 //
 // Only root and the user of the keeper may ask. So a mount by root runs only programs that root has
 // chosen, and a mount by another user runs programs only as that user.
+//
+// In the same way, an asker requests other live settings, or the state of the mount. Such requests
+// need no trial.
 #pragma once
 
 #include <sys/signalfd.h>
@@ -58,7 +61,7 @@ class Upgrade {
   void Try(StartMessage state);
   /// Returns the new program. After this call the upgrade ends with ReportServed().
   [[nodiscard]] Descriptor TakeProgram() { return std::move(program_); }
-  /// Whether TakeProgram() was called, but ReportServed() was not.
+  /// True if TakeProgram() was called, but ReportServed() was not.
   [[nodiscard]] bool is_taken() const { return under_way_ && !program_; }
   /// Reports to the asker whether a worker of the new program serves. Does nothing unless
   /// is_taken().
@@ -92,8 +95,8 @@ class Upgrade {
   std::vector<pid_t> killed_;  // killed trials that have not been reaped yet
 };
 
-/// The asker's side: requests that `program` serves the mount of `keeper`. Fails with the error
-/// that the keeper reports.
+/// The asker's side: asks `keeper` to have its mount served by `program`. Fails with the error that
+/// the keeper reports.
 [[nodiscard]] Result<void> AskForUpgrade(pid_t keeper, const std::string& program);
 
 /// The asker's side: requests other live settings (IsLive()), in the syntax of -o, from the keeper

@@ -54,8 +54,8 @@ constexpr auto kGrace = std::chrono::seconds(2);
 // The interval at which the main thread is woken when it should end, because one signal may arrive
 // before it waits.
 constexpr int kWakeMs = 100;
-// The minimum lifetime of a worker whose store is out of reach, so it does not happen that many
-// workers end within a minute.
+// The minimum lifetime of a worker whose store is out of reach. It keeps the number of workers that
+// end within a minute low enough for a worker, not a caretaker, to take over.
 constexpr auto kMinTime = std::chrono::seconds(20);
 
 // The milliseconds until `time`, rounded up; 0 if it has passed.
@@ -282,7 +282,8 @@ void Worker::Run() {
   SetMemory(memory);
   if (!takes_over_) start_.source = OpenHiddenSource(options_);
   MountOptions options = options_;
-  // The records of stored objects are never evicted, so limits them to a part of the memory.
+  // The records of stored objects are not evicted when memory is short, so they are limited to a
+  // quarter of the memory.
   options.epochs = std::min(options.epochs, memory / 4);
   Descriptor journal(fcntl(start_.ids.get(), F_DUPFD_CLOEXEC, 0));
   auto tree = OpenTree(options, start_, std::move(start_.ids), [this] { OnOutOfReach(); });
@@ -300,8 +301,8 @@ void Worker::Run() {
 
   std::thread([this] { Attend(); }).detach();
   fuse_loop_config* config = fuse_loop_cfg_create();
-  // If only this process had the descriptor of the device from which requests were read, they would
-  // be lost when it ends, instead of waiting for the next worker.
+  // If only this process had a descriptor of the device description from which it reads requests,
+  // they would be lost when it ends, instead of waiting for the next worker.
   fuse_loop_cfg_set_clone_fd(config, WhyNoIoUring(options_).empty() ? 1 : 0);
   fuse_loop_cfg_set_max_threads(config, options_.threads);
   // Keeps idle threads (libfuse's default), because starting new threads costs more.

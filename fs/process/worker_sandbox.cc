@@ -75,7 +75,7 @@ MountedFolder PlaceOf(const Descriptor& fd) {
           has_type ? static_cast<uint32_t>(file_system.f_type) : 0};
 }
 
-// The readable paths of a store, and which of them are not local.
+// The readable paths of a store, and why they are not all local; see WhyNotLocal().
 struct Places {
   std::vector<std::string> readable;
   std::string not_local;
@@ -98,7 +98,7 @@ void AddFile(const Location& place, const Add& add, std::vector<std::string>& re
 Places PlacesToRead(const MountOptions& options, const Descriptor& source) {
   Places places;
   std::vector<MountedFolder> mounted;
-  // Opening the store reports a folder that does not exist.
+  // Skips a folder that does not exist; opening the store reports it later.
   const auto add = [&](const std::string& folder) {
     const Descriptor fd(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return false;
@@ -114,8 +114,8 @@ Places PlacesToRead(const MountOptions& options, const Descriptor& source) {
     } else if (is_file) {
       AddFile(place, add, places.readable);
     } else if (add(place.folder)) {
-      // Another store may be renamed into the place of this one. If its parent is the root folder,
-      // that is not allowed, because it would allow all files of the machine.
+      // Another store may be renamed into the place of this one, so the parent is readable, too.
+      // Not if it is the root folder, because then all files of the machine would be readable.
       const auto above = std::filesystem::path(mounted.back().path).parent_path();
       if (above != "/") places.readable.push_back(above);
     }
@@ -135,8 +135,8 @@ Places PlacesToRead(const MountOptions& options, const Descriptor& source) {
 
 SandboxRules RulesFor(const MountOptions& options, Places places) {
   SandboxRules rules{.readable = std::move(places.readable), .writable = {"/dev/null"}};
-  // For the mount table. The kernel may forget its inode of the process, and the rule with it,
-  // unless the folder is open.
+  // The worker reads the mount table there. The folder stays open, because otherwise the kernel may
+  // evict its inode, and the rule with the inode.
   [[maybe_unused]] static const int own = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
   rules.readable.emplace_back("/proc/self");
   rules.readable.emplace_back("/proc/sys/fs/fuse");     // libfuse 3.17 reads limits there

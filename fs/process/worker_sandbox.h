@@ -1,5 +1,5 @@
-// The sandbox of the worker and the caretaker, the processes that answer for a mount and read data
-// that anybody may have written. docs/SECURITY.md describes it completely.
+// The sandbox of the worker and the caretaker, the processes that answer for a mount and read
+// untrusted data. docs/SECURITY.md describes it completely.
 #pragma once
 
 #include <sys/types.h>
@@ -16,24 +16,23 @@ namespace zarrfs {
 
 struct WorkerSandbox {
   std::string text;  // such as "landlock 6, seccomp, uid 61211, no network", with reasons for gaps
-  bool is_whole = false;  // whether both the kernel and this program support Landlock and seccomp
+  bool is_whole = false;  // true if the kernel and this program support Landlock and seccomp
 };
 
 /// Permanently confines this process, a child of `keeper` with one thread:
 ///
-///   files         reading in the store, in the folder that contains the store (another store may
-///   be
-///                 renamed into its place) and in the folders of links=DIR; anywhere with
-///                 links=follow. For a zip file, reading in the folder that contains it. Always in
-///                 the folders of virtual=
-///   system calls  those of a list
-///   capabilities  none except the one to read any file, if root mounts
+///   files         reading in the store, in the folder that contains the store, because another
+///                 store may be renamed into its place, and in the folders of links=DIR; anywhere
+///                 with links=follow. For a zip file, reading in the folder that contains it.
+///                 Always in the folders of virtual=
+///   system calls  only those on an allowlist
+///   capabilities  none; only the one to read any file, if root mounts
 ///   user          one without an account, if root mounts a store on local disks for everybody
 ///   network       none, if root mounts a store on local disks
 ///   sockets       only the given ones
 ///
-/// `source`: WorkerStart::source. `sockets`: their descriptor numbers; -1 is ignored. `reads_store`
-/// is false for the caretaker.
+/// `source`: WorkerStart::source. `sockets`: the descriptor numbers of the given sockets; -1 is
+/// ignored. `reads_store` is false for the caretaker.
 [[nodiscard]] WorkerSandbox EnterWorkerSandbox(const MountOptions& options,
                                                const Descriptor& source, pid_t keeper,
                                                std::vector<int> sockets, bool reads_store = true);
@@ -46,9 +45,10 @@ struct MountedFolder {
   uint32_t type = 0;
 };
 
-/// Why the files below `folders` are not all on disks of this machine: "nfs4 at /data"; "" if they
-/// are. A file server decides by the user who may read, and may be contacted on behalf of the
-/// reader, or through the reader's network.
+/// Returns why the files below `folders` are not all on disks of this machine, such as "nfs4 at
+/// /data"; "" if they are. A file server grants access by user, and the kernel may contact it as
+/// the reading process's user or through that process's network. So a worker that reads from a file
+/// server keeps its user and its network.
 [[nodiscard]] std::string WhyNotLocal(const std::vector<MountedFolder>& folders,
                                       const std::vector<Mounted>& table);
 

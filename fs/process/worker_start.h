@@ -3,9 +3,9 @@
 // A child of the keeper becomes the program by exec(2), so each worker has its own address layout
 // and stack canaries: a store that attacks one worker learns nothing about the next. The options
 // and the numbers of the inherited descriptors are in a memory file (StartMessage). First, the new
-// program tells the keeper that it runs (Message::Kind::kStarted). If the program cannot run,
-// because it may not be executed any more or its libraries are missing, the forked child itself
-// becomes the worker.
+// program tells the keeper that it runs (Message::Kind::kStarted). If exec(2) fails, the forked
+// child itself becomes the worker. If the program ends before its report, for example because its
+// libraries are missing, the keeper forks a worker that executes no program (beginning.h).
 #pragma once
 
 #include <sys/types.h>
@@ -41,7 +41,7 @@ struct WorkerStart {
 };
 
 /// Executes `program` as a worker, in a child of the keeper. `state` has the options. Returns only
-/// on failure, with errno.
+/// on failure, with errno set.
 void ExecuteWorker(const Descriptor& program, StartMessage state, const WorkerStart& start);
 
 /// Runs a worker if the arguments are `zarrfs --serve N …`, which the keeper passes. N is the

@@ -39,7 +39,7 @@ std::string ReadProc(pid_t pid, std::string_view name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Whether the main thread of a child has ended, but the child was not yet reaped.
+// True if the main thread of a child has ended, but the child was not yet reaped.
 bool HasDeadMainThread(pid_t pid) {
   const std::string text = ReadProc(pid, "stat");
   // A line has the form "42 (any name) Z ...".
@@ -292,7 +292,7 @@ std::string Workers::Replace() {
   ends_.push_back(now);
   if (last_end_.empty()) last_end_ = "ended";
   if (!errors_only_.empty()) {
-    // Even the caretaker has ended, so a worker is tried again.
+    // Even the caretaker has ended. After a pause, another caretaker is started.
     start_at_ = now + kPauseAfterFailure;
   } else if (ends_.size() > kMaxEnds) {
     errors_only_ = fmt::format("errors only: {} workers ended within a minute, the last one {}",

@@ -59,15 +59,15 @@ class Workers {
 
   /// Starts a worker. `takes_over`: an earlier worker has served the mount.
   [[nodiscard]] Result<void> Start(bool takes_over);
-  /// Whether a worker exists, or has ended without being reaped (TryReap).
+  /// True if a worker exists, or has ended without being reaped (TryReap).
   [[nodiscard]] bool is_there() const { return channel_.has_value(); }
   [[nodiscard]] const Channel& channel() const { return *channel_; }
   /// Sends a message to the worker. False if no worker exists, or the message cannot be sent.
   bool Tell(const Message& message) const { return channel_ && channel_->Send(message); }
   void Kill();
-  /// Whether the worker's main thread has ended while the process still exists, as after SIGKILL.
+  /// True if the worker's main thread has ended while the process still exists, as after SIGKILL.
   [[nodiscard]] bool IsDying() const;
-  /// Whether the worker can no longer serve: it was killed, or it crashed and the kernel waits for
+  /// True if the worker can no longer serve: it was killed, or it crashed and the kernel waits for
   /// all of its threads or writes its core.
   [[nodiscard]] bool IsPastServing() const;
   /// The channel of the worker, for poll(); -1 if nothing can be received.
@@ -75,8 +75,8 @@ class Workers {
   /// The pipe of the worker's log, for poll(); Attend() reads it.
   [[nodiscard]] int log_fd() const { return log_.fd(); }
   /// Returns the worker's next message; call when fd() is readable. nullopt for a heartbeat, and if
-  /// the worker was cut off. After the end of its channel a worker has kEndLimit to end by itself;
-  /// after a message that it may not send it is killed at once.
+  /// the worker was cut off. After the end of its channel, a worker has kEndLimit to end by itself.
+  /// A worker that sends a message that it may not send is killed at once.
   std::optional<Message> Receive();
   /// The worker's version; "" before its first message.
   [[nodiscard]] const std::string& version() const { return version_; }
@@ -91,15 +91,15 @@ class Workers {
     bool by_signal = false;
     int number = 0;  // the signal, or the exit code
   };
-  /// Whether the worker's channel has ended, or the worker sent a message that it may not send; see
+  /// True if the worker's channel has ended, or the worker sent a message that it may not send; see
   /// Receive().
   [[nodiscard]] bool is_cut_off() const { return cut_off_at_.has_value(); }
-  /// Whether the worker was cut off less than kEndLimit ago.
+  /// True if the worker was cut off less than kEndLimit ago.
   [[nodiscard]] bool ends_soon() const {
     return cut_off_at_ && Clock::now() - *cut_off_at_ < kEndLimit;
   }
-  /// How the worker that was cut off has ended; nullopt if it still runs, or none was cut off.
-  /// Never waits.
+  /// Reaps the worker that was cut off, and returns how it ended; nullopt if it still runs, or none
+  /// was cut off. Kills a worker that still runs after kEndLimit. Never waits.
   std::optional<End> TryReap();
   /// Abandons a worker that cannot be reaped.
   void LeaveBehind();
@@ -114,8 +114,9 @@ class Workers {
   [[nodiscard]] bool has_left_behind() const { return !left_behind_.empty(); }
   /// How the last worker ended: "was ended by signal 9"; "" after a normal end.
   [[nodiscard]] const std::string& last_end() const { return last_end_; }
-  /// Whether a worker was ended by SIGKILL in the last seconds, but not by Kill(). If the kernel
-  /// kills a worker and a service manager then ends the whole service, it does so within that time.
+  /// True if a worker was ended by SIGKILL in the last two seconds, but not by Kill(). If the
+  /// kernel kills a worker and a service manager then ends the whole service, it does so within
+  /// that time.
   [[nodiscard]] bool WasJustKilled() const;
   void NoteKill() { last_end_ = "was killed"; }
   /// Records that a worker could not take over, and schedules the next one.
@@ -124,7 +125,8 @@ class Workers {
   // --- The next worker ---------------------------------------------------------------------------
 
   /// Makes `program` the program of workers and their fetcher. Starts its first worker, or
-  /// schedules it, after a worker that was asked to end. Also replaces a caretaker.
+  /// schedules another attempt if the start fails. Call after the old worker or caretaker has ended
+  /// or was abandoned.
   void StartOf(Descriptor program);
   /// Keeps the new program, after one of its workers has served.
   void Keep() { former_program_.reset(); }
@@ -146,7 +148,7 @@ class Workers {
 
   [[nodiscard]] Result<void> Start(bool takes_over, bool executes);
   [[noreturn]] void RunChild(WorkerStart start, bool executes);
-  // Whether the worker may send a message of this kind now. A worker sends kStarted, kOpened and
+  // True if the worker may send a message of this kind now. A worker sends kStarted, kOpened and
   // kReady in this order, and kFailed at any time, each once; heartbeats from kReady on.
   bool Expects(Message::Kind kind);
   void StartOrPlan();
@@ -175,9 +177,9 @@ class Workers {
   std::vector<Message::Kind> received_;         // the messages received from the current worker
   std::string version_;                         // the version of the current worker
   std::optional<uint64_t> fetch_version_;       // the FetchChannel::kVersion of the current worker
-  bool takes_over_ = false;                     // whether the current or last worker took over
+  bool takes_over_ = false;                     // true if the current or last worker took over
   Beginning beginning_{mountpoint_, "worker"};  // for the current or last worker
-  bool killed_here_ = false;                    // the current worker was killed by Kill()
+  bool killed_here_ = false;                    // true if Kill() has killed the current worker
   std::optional<Clock::time_point> killed_at_;  // when a worker was last killed by others
   std::vector<pid_t> left_behind_;
   Heartbeat heartbeat_;
