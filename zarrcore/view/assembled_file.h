@@ -17,14 +17,14 @@
 
 namespace zarrfs {
 
-/// How an element is encoded in a file: it is widened, then converted, then put in the file's byte
-/// order.
+/// How elements are encoded in a file. They are widened, then converted, then put into the file's
+/// byte order.
 struct ElementForm {
   DataType type;         // the type in the file
-  bool is_wide = false;  // whether Widen() is applied first
+  bool is_wide = false;  // true if Widen() is applied first
   bool is_converted =
-      // Whether elements are converted to `type`, a number or text type; an element that it cannot
-      // represent is kDamaged.
+      // True if elements are converted to `type`, a number or text type. An element that `type`
+      // cannot represent is kDamaged.
       false;
   bool is_big_endian = false;
 
@@ -50,9 +50,9 @@ struct AssembledFile {
   // Sorted by offset, without overlap; gaps between parts are filled with zeros.
   std::vector<FilePart> parts;
   uint64_t size = 0;                    // the size of the file in bytes
-  std::vector<std::string> notes = {};  // what this file or another lacks, with reasons
-  /// Why a NetCDF file is CDF-5, because CDF-2 would lose something: the array, the reason, and the
-  /// readers that cannot open the file.
+  std::vector<std::string> notes = {};  // what the file omits, with reasons
+  /// If a NetCDF file is CDF-5 because CDF-2 would omit an array: that array, the reason, and the
+  /// readers that cannot open the file. Otherwise empty.
   std::string why_cdf5 = {};
   /// In a view whose arrays are folders, the file is a chunk, and this is the document of the
   /// array. Empty if the array cannot be shown; `notes` has the reason.
@@ -61,12 +61,13 @@ struct AssembledFile {
 
 /// Properties of an array's elements, found by scanning all of them.
 struct ElementRange {
-  bool fits_int32 = false;  // for integers and dates: every value fits into an int32
+  bool fits_int32 = false;  // for integers and dates: true if every value fits into an int32
   uint64_t text_bytes = 0;  // for strings: the length of the longest string in UTF-8, at least 1
   // For strings of variable length: the length of the longest string, at least 1.
   uint64_t text_characters = 0;
 };
-/// The range of `elements`, which are integers, dates or strings; nullopt for other types.
+/// The range of `elements` if they are integers that may exceed an int32, dates, or UTF-32 strings;
+/// nullopt for other types.
 [[nodiscard]] std::optional<ElementRange> RangeOf(BytesView elements, const DataType& type);
 
 /// The classic NetCDF format of a file.

@@ -23,7 +23,7 @@ namespace zarrfs {
 /// Mappings".
 [[nodiscard]] std::string GridMappingOf(const Json& attributes);
 
-/// The value of `_CRS` that an array gets from the `attributes` of a group above it, or null.
+/// The value of `_CRS` that an array inherits from the `attributes` of a group above it, or null.
 /// `below` is the path from the group to the array, `dimensions` the array's _ARRAY_DIMENSIONS. A
 /// group's `proj:*` apply to the arrays directly in it and to the resolutions that its
 /// `multiscales` lists. If the group has `spatial:dimensions`, they apply only to arrays that have
@@ -31,7 +31,8 @@ namespace zarrfs {
 [[nodiscard]] Json GdalCrsOfGroup(const Json& attributes, std::string_view below,
                                   const Json& dimensions);
 
-/// True if GeoZarr's `multiscales` of a group lists the array called `name` as a resolution.
+/// True if the GeoZarr attribute `multiscales` of a group lists the array called `name` as a
+/// resolution.
 [[nodiscard]] bool IsSizeOf(const Json& attributes, std::string_view name);
 
 /// Returns a .zattrs with `crs` as _CRS and `names` as _ARRAY_DIMENSIONS. If one of them is null,

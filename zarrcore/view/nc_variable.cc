@@ -25,8 +25,7 @@ constexpr std::array kOfTheTypeOfValues = {"valid_min"sv,     "valid_max"sv,    
                                            "missing_value"sv, "actual_range"sv, "flag_values"sv,
                                            "flag_masks"sv};
 
-// The NetCDF type that represents all values of a number type exactly; nullopt if NetCDF lacks such
-// a type.
+// The NetCDF type that represents all values of a number type exactly; nullopt if there is none.
 std::optional<NcType> ExactType(const DataType& type) {
   const size_t size = type.item_size;
   switch (type.kind) {
@@ -169,8 +168,7 @@ std::optional<NcType> NotedType(const Json& attributes, const std::string& name,
   return std::nullopt;
 }
 
-// Converts numbers to the JSON that an attribute of type `noted` contains. A float has fewer digits
-// than a double.
+// Rounds numbers to float if `noted` is kFloat, so a float represents them exactly.
 Json AsWritten(Json value, std::optional<NcType> noted) {
   if (noted != NcType::kFloat) return value;
   const auto round = [](Json& number) {

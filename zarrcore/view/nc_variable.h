@@ -32,9 +32,9 @@ struct NcElements {
 /// True if the `known` argument of NcElementsOf() needs a scan of the elements.
 [[nodiscard]] bool NeedsScan(const ArrayMetadata& array);
 
-/// Converts the attributes of a group to CDF-`version`. Numbers become int or double, in CDF-5 also
-/// int64. Any value other than a number, a string or a list of numbers is stored as a string of
-/// JSON.
+/// Converts the attributes of a group to CDF-`version`. Numbers get the type that NCZarr's metadata
+/// state, otherwise int or double, in CDF-5 also int64 or uint64. Booleans become byte. Any other
+/// value except strings and lists of numbers is stored as a JSON string.
 [[nodiscard]] std::vector<NcAttribute> NcAttributesOf(const Json& attributes, int version);
 
 /// Converts the attributes of an array whose values are `elements`. CF attributes that must have

@@ -52,7 +52,7 @@ class HeaderWriter {
     Attributes(variable.attributes);
     Big(static_cast<uint32_t>(variable.type), 4);
     const uint64_t size = (variable.size + 3) / 4 * 4;
-    // The largest 32-bit number means that the size is larger. Readers compute it from the
+    // The largest 32-bit number stands for a larger size, which readers compute from the
     // dimensions.
     Count(version_ == 5 ? size : std::min<uint64_t>(size, UINT32_MAX));
     Big(variable.begin, 8);

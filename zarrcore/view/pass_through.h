@@ -21,13 +21,12 @@ namespace zarrfs {
 [[nodiscard]] std::vector<Document> StoredV2(const StoredDocuments& stored, std::string_view name);
 
 /// The bytes of a document, to be inserted as a value into another JSON document of this encoding.
-/// Invalid JSON becomes a string, which readers fail to parse, as they would fail with the document
-/// itself.
+/// Invalid JSON becomes a string, which readers reject as they would reject the document itself.
 [[nodiscard]] std::string InsideJson(std::string_view text, JsonEncoding encoding);
 
-/// True if a Zarr v3 reader interprets an array's stored zarr.json like the rewritten one. They may
-/// differ in the order of members and in spellings that are both valid today: of the fill value,
-/// and of an optional configuration.
+/// True if a Zarr v3 reader interprets an array's stored zarr.json like the rewritten one. The two
+/// may differ in the order of members, and in the spelling of the fill value and of optional
+/// configurations, if both spellings are valid today.
 [[nodiscard]] bool MeansTheSame(const Json& rewritten, const Json& stored);
 
 }  // namespace zarrfs

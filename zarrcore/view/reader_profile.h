@@ -26,7 +26,7 @@ struct ReaderProfile {
   // How elements are shown, by the DataKind of their type.
   std::array<TypeUse, kDataKinds> types;
   /// Maximum length in characters of variable-length strings, which are shown as fixed-length
-  /// strings. 0: arrays of such strings are hidden.
+  /// strings. If 0, variable-length strings are not converted.
   uint64_t longest_text = 0;
   bool takes_float16 = true;
   bool takes_uint64 = true;
@@ -59,8 +59,8 @@ struct ReaderProfile {
   bool needs_typed_fill = false;  // the reader infers the type of _FillValue; see v2_attributes.h
 
   // Properties of shapes.
-  bool takes_scalars = true;  // otherwise, a scalar becomes a vector of one element
-  // Otherwise, an array with a dimension of length 0 is not shown.
+  bool takes_scalars = true;  // if false, a scalar becomes a vector of one element
+  // If false, an array with a dimension of length 0 is not shown.
   bool takes_empty_dimensions = true;
   bool takes_padding = true;  // accepts chunks longer than the array
   /// Maximum length of a dimension, and maximum number of elements in a chunk. Larger arrays are
@@ -68,24 +68,25 @@ struct ReaderProfile {
   uint64_t largest_extent = std::numeric_limits<uint64_t>::max();
 
   // Properties of documents.
-  // True if the reader supports every v2 source, so its documents and chunks are passed through.
+  // True if the reader supports every v2 source. Documents and chunks of v2 sources are then passed
+  // through.
   bool passes_v2_through = false;
   bool has_consolidated_metadata = false;
-  // OME-Zarr 0.5 is shown as 0.4, with the files of OME groups; see ome.h.
+  // True if OME-Zarr 0.5 is shown as 0.4, with the files of OME groups; see ome.h.
   bool shows_ome_04 = false;
   bool has_cf_time = false;       // dates are shown as numbers, which attributes explain
   bool is_gdal = false;           // coordinate systems are shown as _CRS; see gdal_crs.h
   bool takes_empty_names = true;  // accepts attributes with an empty name
   bool is_netcdf = false;         // the reader reserves NCZarr's attribute names; see nczarr.h
-  // Attributes may only be numbers, lists of numbers, strings and objects.
+  // True if attributes may only be numbers, booleans, lists of numbers, strings and objects.
   bool needs_plain_attributes = false;
   /// True if the reader identifies a dimension in the whole store only by its name; see
   /// shared_dimensions.h.
   bool shares_dimensions = false;
   bool needs_strict_json = false;  // NaN and infinities in attributes become strings
-  // Names of dimensions, attributes and nodes are restricted; see v2_attributes.h.
+  // True if names of dimensions, attributes and nodes are restricted; see v2_attributes.h.
   bool needs_plain_names = false;
-  // Documents are in UTF-8; otherwise, other characters than ASCII are escaped.
+  // True if documents are in UTF-8. If false, non-ASCII characters are escaped.
   bool needs_utf8 = false;
 };
 

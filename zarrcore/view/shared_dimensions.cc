@@ -32,7 +32,7 @@ std::map<std::string, std::map<uint64_t, Use>> UsesOf(std::span<const ArrayDimen
 
 uint64_t LengthOfPlainName(const std::string& name, const std::map<uint64_t, Use>& lengths) {
   if (name == kScalarDimension) return 1;
-  // Of equal elements, max_element returns the first, which here is the smallest length.
+  // max_element returns the first of equal elements, which is the smallest length here.
   return std::ranges::max_element(lengths, {},
                                   [](const auto& each) {
                                     const Use& use = each.second;
@@ -69,7 +69,7 @@ SharedDimensions ShareDimensions(std::span<const ArrayDimensions> arrays,
   const auto uses = UsesOf(arrays);
   SharedDimensions shared;
   std::set<std::string> taken(nodes.begin(), nodes.end());
-  std::set<std::string> without_plain = below;  // original names that no length may keep
+  std::set<std::string> without_plain = below;  // names that no length may use unchanged
   for (const ArrayDimensions& array : arrays) {
     for (size_t d = 0; d < array.shape.size(); ++d) {
       if (!array.names[d].empty()) continue;

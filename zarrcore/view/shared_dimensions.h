@@ -33,8 +33,8 @@ struct ArrayDimensions {
 using SharedDimensions = std::map<std::pair<std::string, uint64_t>, std::string>;
 
 /// The name of a dimension in a document that is made without knowledge of other arrays. The name
-/// ends in `_` and the length, so it has the same length everywhere. `place`: the dimension's index
-/// in its array.
+/// ends in `_` and the length, so dimensions of the same name have the same length. `place`: the
+/// dimension's index in its array.
 [[nodiscard]] std::string NameWithLength(std::string_view name, size_t place, uint64_t length);
 
 /// The dimension names of `arrays` that NameWithLength() could also make for another length.

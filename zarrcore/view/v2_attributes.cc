@@ -117,8 +117,8 @@ struct CfUnit {
   std::string_view cf;
 };
 
-// The units of dates that CF defines. CF has no months and years of a fixed length, and its readers
-// know no unit smaller than nanoseconds.
+// The units of dates that CF defines. CF has no unit for calendar months and years, and its readers
+// support no unit smaller than nanoseconds.
 constexpr std::array kCfUnits = {
     CfUnit{"D", "days"},         CfUnit{"h", "hours"},         CfUnit{"m", "minutes"},
     CfUnit{"s", "seconds"},      CfUnit{"ms", "milliseconds"}, CfUnit{"us", "microseconds"},
@@ -184,7 +184,7 @@ std::string PlainName(std::string name) {
   if (name.starts_with(' ')) name[0] = '_';
   if (name.size() > kMaxPlainName) {
     size_t end = kMaxPlainName;
-    // Does not cut a UTF-8 character.
+    // Avoids cutting a UTF-8 character.
     while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
     name.resize(end);
   }

@@ -27,34 +27,34 @@ inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 [[nodiscard]] std::string PlainName(std::string name);
 inline constexpr size_t kMaxPlainName = 200;
 
-/// Converts `attributes` for netCDF-C 4.9, which refuses a store with one invalid attribute. A
-/// value that is neither a number, a string, an object nor a list of numbers becomes a string of
-/// JSON. The numbers of a list become floats unless all fit into the smallest type of the first
-/// number. Names become plain names; an attribute with an empty name is omitted.
+/// Converts `attributes` for netCDF-C 4.9, which refuses a store with one invalid attribute. The
+/// numbers of a list become floats unless all fit into the smallest type of the first number. Any
+/// value other than a number, a boolean, a string, an object or a convertible list of numbers
+/// becomes a JSON string. Names become plain names; an attribute with an empty name is omitted.
 [[nodiscard]] Json PlainAttributes(const Json& attributes);
 
-/// Converts NaN and infinities to strings, at any depth of `value`. JSON has no such numbers, and
-/// jzarr refuses a .zattrs that contains one.
+/// Converts NaN and infinities to strings, at any depth of `value`. JSON cannot express these
+/// numbers, and jzarr refuses a .zattrs that contains one.
 void MakeStrict(Json& value);
 
-/// Adds the attribute _NCZARR_ATTR, which states the type of _FillValue. Needed if netCDF-C 4.9.0
-/// would otherwise infer a type from the fill value that differs from the array's `dtype`, because
-/// it could not copy the variable then. Later versions do not need it; 4.9.3 and later show it as a
-/// string attribute.
+/// Adds the attribute _NCZARR_ATTR, which states the type of _FillValue, if netCDF-C 4.9.0 would
+/// infer a type other than the array's `dtype` from the value. netCDF-C 4.9.0 could then not copy
+/// the variable. Later versions do not need the attribute; 4.9.3 and later show it as a string
+/// attribute.
 void TypeFillAttribute(Json& attributes, const std::string& dtype);
 
-/// The note that a view omits an attribute because its readers expect `wanted` as its value.
+/// A note for users: the view omits the attribute `name`, because its readers expect `wanted`
+/// instead of `value`.
 [[nodiscard]] std::string LeftOut(std::string_view name, const Json& value,
                                   std::string_view wanted);
 
-/// Returns `attributes`, without _FillValue if it is not a value of `type`; then also adds a line
-/// to `notes`.
+/// Returns `attributes`. Omits _FillValue, with a line in `notes`, if it is not a value of `type`.
 [[nodiscard]] Json WithValidFill(Json attributes, const DataType& type,
                                  std::vector<std::string>& notes);
 
-/// For readers of NetCDF, which has no booleans: adds "dtype": "bool" to `attributes` of an array
-/// of booleans, so xarray converts bytes back to bool. Adds nothing if a value is masked, because
-/// xarray would convert it to true, or if `attributes` already has a "dtype".
+/// For NetCDF readers, because NetCDF has no booleans: adds "dtype": "bool" to `attributes` of an
+/// array of booleans, so xarray converts bytes back to bool. Adds nothing if a value is masked,
+/// because xarray would convert it to true, or if `attributes` already has a "dtype".
 [[nodiscard]] Json WithBoolType(Json attributes, const DataType& type,
                                 std::vector<std::string>& notes);
 

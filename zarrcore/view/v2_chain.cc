@@ -45,8 +45,8 @@ Result<bool> CutChecksum(const CodecSpec& codec, V2Chain& chain) {
   return true;
 }
 
-// The v2 "compressor" for a bytes-to-bytes codec; nullopt if v2 has none. It has no additional
-// members, because zarr-python 2 would refuse them.
+// The v2 "compressor" for a bytes-to-bytes codec; nullopt if v2 has none. The result has no
+// additional members, because zarr-python 2 would refuse them.
 std::optional<Json> Compressor(const CodecSpec& codec) {
   const std::string_view name = codec.plain_name();
   for (const auto& [id, parameter, minimum, maximum, otherwise] : kOneParameter) {
@@ -118,7 +118,7 @@ class Translator {
       return Fail(ErrorCode::kUnsupported,
                   "big-endian elements are not supported by this view's readers");
     }
-    // If the filter cannot be constructed, the pipeline has the error.
+    // If a filter's codec cannot be constructed, the pipeline contains the error.
     const bool is_text = type_.item_size == 0;  // chains of strings have no pipeline
     if (has_filters_ && !is_text && !layout_.inner_pipeline) return Fail(layout_.inner_pipeline);
     chain_.filtered_item_size = type_.item_size;
@@ -239,7 +239,7 @@ class Translator {
   std::vector<size_t> axes_;
   V2Chain chain_;
   bool in_bytes_ = false;
-  bool has_filters_ = false;  // whether filters were added, except those for strings
+  bool has_filters_ = false;  // true if filters were added, except those for strings
   bool has_checksums_ = false;
 };
 

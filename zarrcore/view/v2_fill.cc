@@ -106,8 +106,8 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
     }
   }
 
-  // If a reader masks a value other than _FillValue, missing data become plausible numbers. A mask
-  // also turns booleans into numbers.
+  // If a reader masks a value other than _FillValue, missing data look like measured numbers.
+  // Masking also turns booleans into numbers.
   const bool may_keep = (!given || *given == fill) && type.kind != DataKind::kBool;
   const FillPolicy policy =
       context.fill == FillPolicy::kKeep && !may_keep ? FillPolicy::kAuto : context.fill;

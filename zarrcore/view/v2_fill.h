@@ -3,8 +3,8 @@
 // In v3, the fill value is the content of missing chunks, and only the attribute says which values
 // are masked (CF conventions). Readers of v2 such as xarray mask the fill value of .zarray. They
 // must mask exactly the values that a v3 reader masks. So .zarray states the attribute's value, if
-// the attribute exists; otherwise the v3 fill value, if masking it is harmless; otherwise null. If
-// a reader would not read missing chunks as the v3 fill value, they become files.
+// the attribute exists; otherwise the v3 fill value, if masking it is harmless; otherwise null.
+// Missing chunks become files if a reader would not read them as the v3 fill value.
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ namespace zarrfs {
 
 struct V2Fill {
   Json fill_value;                // the value for .zarray
-  bool must_make_chunks = false;  // whether missing chunks must have files
+  bool must_make_chunks = false;  // true if missing chunks must have files
   std::vector<std::string> notes = {};
 };
 
 /// Chooses the fill value for a reader. `type` is the type of the elements in the chunk files, and
 /// of `fill`, which is little-endian; `byte_order` is that of the files. `has_named_dimensions`:
-/// the array has dimension_names, even if some are null, or no dimensions. Changes _FillValue in
-/// `attributes` to the value that the reader must see, or removes it.
+/// true if the array has dimension_names, even if some are null, or no dimensions. Changes
+/// _FillValue in `attributes` to the value that the reader must see, or removes it.
 [[nodiscard]] V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order,
                                   bool has_named_dimensions, const ViewContext& context,
                                   const ReaderProfile& profile, Json& attributes);

@@ -10,8 +10,8 @@
 namespace zarrfs {
 namespace {
 
-// Replaces a NaN with a payload, which v3 spells in hexadecimal, by "NaN", because v2 cannot spell
-// payloads.
+// Returns "NaN" for a NaN with a payload, which v3 spells in hexadecimal and v2 cannot spell. Other
+// values stay unchanged.
 Json PlainFloat(Json json) {
   if (json.is_string() && json.get_ref<const std::string&>().starts_with("0x")) return "NaN";
   return json;

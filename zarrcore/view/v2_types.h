@@ -18,7 +18,7 @@ namespace zarrfs {
 /// The v2 fill value for `fill`, which must be an element of `type`. NaNs lose their payload.
 /// Opaque bytes, fixed-length bytes and structs are base64; opaque bytes and structs are as stored
 /// in a chunk. Null for values that v2 cannot express, for bytes of variable length, and for points
-/// in time without a unit, because readers must not invent chunks of such values.
+/// in time without a unit, because readers must not fill missing chunks with another value.
 [[nodiscard]] Json V2FillOf(const FillBytes& fill, const DataType& type, char byte_order);
 
 }  // namespace zarrfs

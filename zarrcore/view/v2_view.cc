@@ -42,7 +42,7 @@ TypeUse UseOf(const DataType& type, const ReaderProfile& profile) {
   return profile.types[static_cast<size_t>(type.kind)];
 }
 
-// True if the wider type stores other bytes. Otherwise it is only another name for the type.
+// True if widening changes the bytes of elements. If false, it changes only the name of the type.
 bool ChangesBytes(const DataType& type) {
   return type.kind == DataKind::kNarrowInt || type.kind == DataKind::kNarrowUint ||
          type.kind == DataKind::kNarrowFloat || type.kind == DataKind::kNarrowComplex ||
@@ -51,7 +51,7 @@ bool ChangesBytes(const DataType& type) {
 
 // True if a masked fill value would hide data that xarray does not mask in the v3 array. xarray
 // opens any v3 array with dimension_names, even if all are null. Also true if the fill value is
-// undefined, because then none must be written.
+// undefined, because .zarray must then state none.
 bool HasNamedDimensions(const ArrayMetadata& metadata) {
   return metadata.undefined_fill || metadata.rank() == 0 || metadata.dimension_names;
 }
@@ -88,8 +88,8 @@ std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayou
   return extent;
 }
 
-// Chooses how chunk files are made from stored chunks, and how the reader decodes them. `type`: the
-// type of the elements in the files. `must_decode`: does not pass stored bytes through.
+// Chooses how chunk files are made from stored chunks, and how the reader decodes the files.
+// `type`: the type of the elements in the files. `must_decode`: see V2View::ShowArray().
 Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                const DataType& type, const ReaderProfile& profile,
                                const CompressorSet& compressors, bool must_decode,
@@ -169,15 +169,15 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   if (type.item_size == 0 && chain->filters.is_null()) return NotShown(stored);
   const auto v2_type = V2TypeOf(type, chain->byte_order);
   if (!v2_type) return Fail(v2_type);
-  // GDAL 3.6 crashes on a scalar with another separator. The only chunk of a scalar is called "0"
-  // with any separator.
+  // GDAL 3.6 crashes on a scalar with the separator '/'. The only chunk of a scalar is called "0"
+  // regardless of the separator.
   view.naming.separator = metadata.rank() == 0 ? '.' : Separator(metadata.key_encoding, context);
 
   std::vector<std::string> notes;
   const auto given_attributes = [&] {
     notes.clear();
     Json given = WithValidFill(metadata.attributes, stored, notes);
-    // If booleans are shown as numbers, _FillValue must also be a number.
+    // If booleans are shown as numbers, _FillValue must be a number, too.
     if (const auto fill_value = given.find("_FillValue"); fill_value != given.end()) {
       if (type.kind != stored.kind && fill_value->is_boolean())
         *fill_value = int{*fill_value == true};
@@ -194,7 +194,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   V2Fill chosen = choose(context);
   if (chosen.must_make_chunks && view.encoding.kind != ChunkEncoding::Kind::kDecoded) {
     if (const auto can = FillChunk::CanBeMade(metadata, layout); !can) {
-      // Decoded, every chunk can be shown, and fill chunks need no encoder.
+      // If chunks are decoded, fill chunks need no encoder.
       if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() <= kMaxChunkBytes) {
         return ShowArray(metadata, layout, context, /*must_decode=*/true);
       }

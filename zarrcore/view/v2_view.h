@@ -14,7 +14,7 @@ namespace zarrfs {
 /// readers do not support the compressor of its chunks. Otherwise, shows the stored bytes if v2 can
 /// describe how to decode them (v2_chain.h), and decoded elements if it cannot. The fill value is
 /// chosen such that readers mask the same values as v3 readers (v2_fill.h). _ARRAY_DIMENSIONS in
-/// .zattrs has the dimension names. If the array has no names, they are made from index and length.
+/// .zattrs has the dimension names. Dimensions without a name are named after index and length.
 class V2View final : public View {
  public:
   explicit V2View(const ReaderProfile& profile) : profile_(profile) {}
@@ -39,7 +39,7 @@ class V2View final : public View {
   [[nodiscard]] bool AllowsNodeName(std::string_view node) const override;
 
  private:
-  // `must_decode`: does not pass the stored bytes through.
+  // `must_decode`: true to show decoded elements, even if the stored bytes could be passed through.
   [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout, const ViewContext& context,
                                             bool must_decode) const;

@@ -24,8 +24,8 @@ void KeepOnly(Json& configuration, std::initializer_list<std::string_view> known
   members = std::move(kept);
 }
 
-// Adds the "endian" of a bytes codec, which types of several bytes need today. Older writers
-// omitted it for little-endian, or wrote null.
+// Adds the "endian" of a bytes codec, which the current specification requires for types of several
+// bytes. Older writers omitted it for little-endian, or wrote null.
 void SpellBytes(Json& configuration, const DataType& type) {
   if (!MemberOrNull(configuration, "endian").is_null()) return;
   configuration.erase("endian");

@@ -16,8 +16,8 @@ namespace zarrfs {
 [[nodiscard]] std::vector<CodecSpec> InTodaysSpelling(std::vector<CodecSpec> codecs, size_t rank,
                                                       const DataType& type);
 
-/// Rewrites a data type. Raw types, structs and bytes stay unchanged, because no spelling of them
-/// is shared by two readers.
+/// Rewrites a data type. Raw types, structs and bytes stay unchanged, because no two readers agree
+/// on a spelling of these types.
 [[nodiscard]] Json DataTypeInTodaysSpelling(const DataType& type);
 
 /// Rewrites the fill value `fill`. `given`: the stored member, or null if it is absent.

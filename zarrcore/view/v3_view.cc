@@ -115,7 +115,8 @@ class V3ViewImplementation final : public View {
       notes = std::move(shown.notes);
       if (shown.attributes != metadata.attributes) json["attributes"] = std::move(shown.attributes);
     }
-    // Some writers write null for missing metadata, and readers of groups accept it.
+    // A group may be passed through with a null for missing consolidated metadata, because some
+    // writers write that, and readers accept it.
     const bool is_changed = metadata.consolidated_metadata != Json::value_t::null ||
                             json.contains("extensions") || !metadata.notes.empty() ||
                             (!notes.empty() && json != metadata.document);
@@ -128,7 +129,8 @@ class V3ViewImplementation final : public View {
     return {{{std::string(kDocumentName), DumpJson(json)}}, std::move(notes)};
   }
 
-  // A reader that asks for consolidated metadata finds no nodes if the document has none.
+  // Groups that are stored with consolidated metadata keep them, because a reader that asks for
+  // consolidated metadata finds no nodes without them.
   std::string_view ConsolidatedName(const GroupMetadata& metadata) const override {
     return metadata.consolidated_metadata == Json::value_t::object ? kDocumentName : "";
   }

@@ -42,9 +42,9 @@ struct ArrayView {
   std::vector<Document> documents;
   ChunkNaming naming;
   ChunkEncoding encoding;
-  /// The file shown for each chunk that is not stored. Null if such chunks have no files.
+  /// The file shown for each chunk that is not stored. Null if these chunks have no files.
   std::shared_ptr<const FillChunk> fill_chunk;
-  std::vector<std::string> notes;  // what the metadata lack, with reasons
+  std::vector<std::string> notes;  // what the documents omit or change, with reasons
   /// True for an array of variable-length strings that is shown as one chunk of fixed-length
   /// strings. Assemble() makes the documents kTextDocument and kTextChunk after a scan of the
   /// strings; they are empty here.
@@ -58,7 +58,7 @@ struct ArrayView {
 /// One group in a view.
 struct GroupView {
   std::vector<Document> documents;
-  std::vector<std::string> notes;  // which metadata readers find in another place, with reasons
+  std::vector<std::string> notes;  // which metadata are omitted or converted, with reasons
 };
 
 /// A node below a group, as a view shows it.
@@ -78,11 +78,11 @@ enum class FillPolicy {
 /// Options and properties that a view needs besides the metadata.
 struct ViewContext {
   char forced_separator = '\0';  // '.' or '/' if set by the user
-  // An ancestor is an OME group; tools make chunk names such as "0/3/1" themselves.
+  // True if an ancestor is an OME group. OME tools generate chunk names such as "0/3/1" themselves.
   bool below_ome = false;
   FillPolicy fill = FillPolicy::kAuto;
-  bool is_in_root = true;                       // the node is the root group, or in it
-  bool keeps_ome = false;                       // OME-Zarr metadata keep their version
+  bool is_in_root = true;                       // true if the node is the root group, or in it
+  bool keeps_ome = false;                       // true if OME-Zarr metadata keep their version
   CompressorSet compressors = kAllCompressors;  // the compressors that readers of the view support
   // The axes of the OME-Zarr 0.4 image to which the array belongs.
   std::span<const std::string> axes = {};
@@ -141,8 +141,8 @@ class View {
   /// True if the .zattrs of an array depends on coordinate systems of other nodes. WithPlace()
   /// (gdal_crs.h) makes it.
   [[nodiscard]] virtual bool places_arrays() const { return false; }
-  /// True if a node of this name may be shown below a group. Otherwise a metadata file would hide
-  /// the node, or the view's readers would misread the name.
+  /// True if a node of this name may be shown below a group. False if a metadata file would hide
+  /// the node, or if the view's readers would misread the name.
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
 };
 
