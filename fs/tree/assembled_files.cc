@@ -19,7 +19,7 @@ namespace {
 // The maximum number of one-millisecond waits for the report of a step.
 constexpr int kMaxWaits = 1000;
 
-// The first version number. It differs from the numbers of other processes.
+// Returns the first version number, which differs from the numbers of other processes.
 uint64_t FirstNumber() {
   std::random_device random;
   return uint64_t{random()} << 32;
@@ -57,7 +57,7 @@ struct AssembledFiles::State {
   std::vector<uint64_t> changes;        // the number of changes of each array
   int64_t made_ns = 0;                  // the wall clock time before the first request to a source
   std::atomic<int64_t> read_ns = 0;     // when chunks were first read; 0 if no chunk was read yet
-  std::atomic<bool> is_polled = false;  // changes of a source may not be reported
+  std::atomic<bool> is_polled = false;  // true if changes of a source may go unreported
   std::atomic<uint64_t> counted = 0;    // the value of counted_ when `changes` were last compared
   // The latest change_count() at which the file is known to be unaffected.
   std::atomic<uint64_t> step = 0;
@@ -158,7 +158,7 @@ bool AssembledFiles::IsNewer(State& state, int64_t ctime_ns) const {
   // Timestamps of files lag behind the clock.
   if (ctime_ns <= since_ns - nodes_.store().TimestampGranularityNs()) return false;
   if (!is_first) return true;
-  // The source changed just before the first read. Waits until later changes have another
+  // The source changed just before the first read. Waits until later changes get a different
   // timestamp.
   (void)WaitOutRacy(nodes_.store());
   state.read_ns = RealNowNs();
@@ -206,7 +206,8 @@ Result<void> AssembledFiles::CheckMissing(const Version& version, const Node& ar
   const std::string key = array.chunks->ObjectKey(array.chunks->OuterOf(chunk));
   Observe(state, key, found.validity);
   if (state.is_polled) return {};
-  // The chunk may have existed until a moment ago, so checks the folder that contained its object.
+  // The chunk may have existed until a moment ago, so the folder that contained its object is
+  // checked.
   for (std::string_view folder = FolderOf(key);; folder = FolderOf(folder)) {
     const auto info = nodes_.store().Stat(folder);
     if (info && IsNewer(state, info->version.ctime_ns)) return Stale(state, array);

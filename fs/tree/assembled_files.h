@@ -1,22 +1,22 @@
 // AssembledFiles: tracks the versions of files that views assemble from whole arrays and groups.
 //
 // Each file has one current version. A change to a document or stored object of one of its arrays
-// makes another version with a new inode, and reads of an older version fail with kStale. To detect
-// such changes, each NodeRecord counts the changes that the store reports below it. If the store
-// reports none, an object may have changed unnoticed while the kernel has pages of the file. Then a
-// name gets a new version once it has expired, and each chunk read for a version must be the
+// makes a new version with a new inode, and reads of an older version fail with kStale. To detect
+// changes, each NodeRecord counts the changes that the store reports below it. If the store does
+// not report changes, an object may have changed unnoticed while the kernel has pages of the file.
+// Then a name gets a new version once it has expired, and each chunk read for a version must be the
 // store's current one. Versions end with the process. Thread-safe.
 //
 // This is not a RevalidatingCache, although both decide whether something is current. The documents
 // and layout of a file are in a RevalidatingCache (Hierarchy::Assemble()) and have its Freshness. A
-// State holds no value; it is the identity of pages in the kernel:
+// State holds no value; it identifies pages in the page cache:
 // - A State must stay as long as its inode can be read; a cache may evict its values at any time.
 // - The chunks of a version are not known when the version is made: any of a million may be read an
 //   hour later. Checking all of them would list the whole array, so each is checked when it is
-//   read: it must not have changed since the version was first read (IsNewer()). A Freshness has
-//   one moment at which all answers were obtained.
-// - A cached value that is replaced is loaded again, and nobody sees a difference; reads of a
-//   version that is replaced fail with kStale.
+//   read: it must not have changed since the version was first read (IsNewer()). A Freshness
+//   assumes one moment at which all answers were obtained.
+// - Replacing a cached value has no effect on readers, because the value is loaded again. Reads of
+//   a replaced version fail with kStale.
 #pragma once
 
 #include <atomic>
@@ -59,8 +59,8 @@ class AssembledFiles {
   [[nodiscard]] Result<size_t> Read(const Version& version, uint64_t offset,
                                     std::span<std::byte> buffer, ChunkReader& chunks);
 
-  /// Whether bytes of `version` may be cached for as long as Get() finds it. True if every change
-  /// to its sources results in a new version.
+  /// True if bytes of `version` may be cached as long as Get() finds the version, because every
+  /// change to its sources makes a new version.
   [[nodiscard]] bool MayKeep(const Version& version) const;
   /// Returns the bytes of a window, which may be cached while MayKeep() is true. Fails like Read(),
   /// and with kStale if the bytes must not be cached.
@@ -80,7 +80,7 @@ class AssembledFiles {
   [[nodiscard]] Result<std::vector<uint64_t>> ChangesOf(const Assembled& file);
   [[nodiscard]] bool IsExpired(const State& state, const Assembled& file) const;
   void CountChange(NodeRecord& record);
-  // Checks that a chunk read now (or found missing) belongs to `version` of its file.
+  // Checks that a chunk that was just read or found missing belongs to `version` of its file.
   Result<void> Check(const Version& version, const Node& array, InnerIndex chunk,
                      const Located& found) {
     return found.location ? CheckStored(version, array, found)
@@ -93,7 +93,7 @@ class AssembledFiles {
   [[nodiscard]] Result<void> CheckStep(const Version& version);
   // Records that the version depends on an answer about the object `key`.
   void Observe(State& state, std::string_view key, Validity validity);
-  // Whether a source that changed at `ctime_ns` may have changed after a part of the version was
+  // True if a source that changed at `ctime_ns` may have changed after a part of the version was
   // read.
   [[nodiscard]] bool IsNewer(State& state, int64_t ctime_ns) const;
   // Counts a change of an array that the store has not reported yet, and returns kStale.

@@ -16,8 +16,8 @@ namespace {
 constexpr uint64_t kDisorder = 1u << 20;
 constexpr size_t kReaders = 8;  // the maximum number of readers that are tracked
 
-// The number of bytes that must be read in order before windows are made. For large windows, one
-// part in kRunPart of their size.
+// The number of bytes that must be read in order before a window is made: at least kMinRun, and at
+// least one part in kRunPart of the window's size.
 constexpr uint64_t kMinRun = 1u << 20;
 constexpr uint64_t kRunPart = 32;
 
@@ -157,7 +157,7 @@ Result<std::shared_ptr<const Bytes>> AssembledReader::Get(const Version& version
   }
   if (2 * window.size > chunks_.capacity()) DropBefore(version, reader.id, window.offset);
   auto made = Make(version, reader.id, window);
-  // If its bytes are unreadable, the reader of the window gets the error.
+  // On failure, the caller reads from chunks, so only reads of the unreadable bytes fail.
   if (!made) return nullptr;
   return made;
 }

@@ -3,7 +3,7 @@
 // Random reads are assembled from cached chunks. Sequential reads are served from windows
 // (hierarchy/assembled.h). A window is assembled as a whole, in the file's encoding, and is cached
 // instead of its chunks. While one window is read, a thread of this class assembles the next one,
-// if both fit into memory. Windows are cached only if every change of the store would make another
+// if both fit into memory. Windows are cached only if every change of the store would make a new
 // version of the file. A window that was evicted before it was read is not assembled again; its
 // bytes are read from chunks. Thread-safe.
 #pragma once
@@ -67,7 +67,7 @@ class AssembledReader {
   /// `is_fast`: the store answers fast. Slow stores use another kind of read-ahead.
   AssembledReader(AssembledFiles& files, ChunkReader& chunks, bool is_fast)
       : files_(files), chunks_(chunks), is_fast_(is_fast) {}
-  /// Waits for the window that is being assembled, which takes little time.
+  /// Stops the assembly in progress, and waits for its thread, which takes little time.
   ~AssembledReader();
   AssembledReader(const AssembledReader&) = delete;
   AssembledReader& operator=(const AssembledReader&) = delete;

@@ -122,8 +122,8 @@ Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add
       if (!has_room || !*has_room) return has_room;
     }
   }
-  // The listing skipped chunks that vanished together with their array, so checks that the array
-  // still exists.
+  // The listing skips chunks that vanished together with their array, so it fails if the array no
+  // longer exists.
   if (const auto gone = nodes_.WhyGone(*prefix_.node.node)) return tl::unexpected(*gone);
   return true;
 }

@@ -1,4 +1,4 @@
-// ChunkFiles: the chunk files in one folder of an array, as of the time when the folder was opened.
+// ChunkFiles: lists the chunk files that one folder of an array had when it was opened.
 #pragma once
 
 #include <cstdint>
@@ -56,9 +56,9 @@ class ChunkFiles final : public FolderPart {
   // but an interrupted one may still be running.
   mutable Mutex mutex_;
   const std::unique_ptr<StoredObjectsCursor> objects_;  // null if all chunks have files
-  // The position of `objects_`, or the position after its last object; nullopt after a failure.
+  // The listing position that `objects_` has reached; nullopt after a failure.
   std::optional<uint64_t> next_ GUARDED_BY(mutex_) = 0;
-  // The indexes read so far are as valid as the list of objects.
+  // True if the indexes read so far are as valid as the list of objects.
   bool indexes_are_valid_ GUARDED_BY(mutex_) = true;
 };
 

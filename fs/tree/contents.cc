@@ -14,8 +14,8 @@ ChunkFile ChunkFileOf(const ArrayRange& range, size_t view, InnerIndex chunk,
   return {*range.chunks, part.encoding, part.encoding_number, chunk, location};
 }
 
-// Returns a predicate that tells whether an epoch matches the target's inode, which has only the
-// lower bits of its epoch.
+// Returns a predicate that is true if an epoch matches the target's inode, which has the epoch
+// modulo kEpochs.
 auto IsEpochOf(const Target& target) {
   return [&target](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
 }
@@ -177,7 +177,7 @@ Result<std::shared_ptr<const std::string>> Contents::MadeTextOf(const Target& ta
 Result<NodePtr> Contents::NodeOf(const Target& target) const {
   const auto is_it = IsEpochOf(target);
   NodeRecord& record = *target.record;
-  NodePtr then;  // the node as of the inode's epoch
+  NodePtr then;  // the node in the inode's version
   bool is_current = false;
   {
     const MutexLock lock(record.mutex);

@@ -59,7 +59,7 @@ class Contents {
   [[nodiscard]] Result<FileBytes> Read(const Target& target, uint64_t offset,
                                        std::span<std::byte> buffer) const;
 
-  /// The error to reply to a READ: never kNotFound, which Zarr readers take for an absent chunk.
+  /// The error to reply to a READ: never kNotFound, which Zarr readers treat as an absent chunk.
   [[nodiscard]] static Error ErrorOfRead(Error error);
 
   /// The version of an assembled file that its inode represents.
@@ -92,10 +92,10 @@ class Contents {
                                       std::span<std::byte> buffer) const;
   // The contents of a document made from several nodes.
   Result<std::shared_ptr<const std::string>> MadeTextOf(const Target& document) const;
-  // The stored object at the inode's version, if that version is no longer current. Null if it was
+  // The stored object in the inode's version, which is no longer current. Null if that version was
   // dropped or cannot be read again.
   Result<OpenShardPtr> OpenEarlier(const Target& target, OuterIndex outer) const;
-  // The node of a document or stored file, as of the inode's epoch.
+  // The node of a document or stored file, in the inode's version.
   Result<NodePtr> NodeOf(const Target& document) const;
   Result<FileBytes> ReadStoredFile(const Target& target, uint64_t offset,
                                    std::span<std::byte> buffer) const;

@@ -223,8 +223,8 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
   }
   if (consolidated && !(*consolidated)->is_too_large) {
     const zarrfs::Consolidated& document = **consolidated;
-    // Readers of consolidated metadata go directly to the chunks, so the nodes in it are recorded
-    // as known.
+    // Readers of consolidated metadata go directly to the chunks, so the nodes in the document are
+    // recorded as known.
     const NodeId first = node.record->DocumentId(view, kConsolidatedDocument, 0);
     if (!contents_.made_documents().Known(first, document.text_number)) {
       for (const std::string& path : document.paths) (void)nodes_.Refresh(path, kAnyAge);
@@ -233,7 +233,7 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
     entry.name_timeout = timeouts_.Name(document.version.ctime_ns, document.freshness.validity());
     return entry;
   }
-  // Without the document, readers look at each node, and find the unreadable one.
+  // Without the document, readers look up each node, and find the unreadable one.
   if (!consolidated) failures_.OnFailure("consolidated metadata", consolidated.error());
   const NodeView& shown = node.node->views[view];
   const auto plain =

@@ -36,7 +36,7 @@ class Entries {
 
   /// The root of the mount.
   [[nodiscard]] Result<Entry> Root() const;
-  /// The root as it was last seen, for when the store does not answer, so .zarrfs stays accessible.
+  /// The root as it was last seen. It keeps .zarrfs accessible while the store does not answer.
   [[nodiscard]] Entry RootAsLastSeen() const;
   /// The folder of a readable node.
   [[nodiscard]] Entry Folder(const CurrentNode& node, size_t view) const;
@@ -67,7 +67,7 @@ class Entries {
   [[nodiscard]] Result<Entry> FileAsOf(const Target& file) const;
   [[nodiscard]] Entry UnreadableDocument(const CurrentNode& node, size_t view,
                                          size_t document) const;
-  /// The entry of a folder, with the permissions of the node's folder; without any if those are
+  /// An unreadable folder. It has the permissions of the node's folder, or none if these are
   /// unknown.
   [[nodiscard]] Result<Entry> UnreadableFolder(const KnownNode& node, size_t view) const;
 

@@ -2,8 +2,8 @@
 //
 // Above the limit, each Sweep() selects some of the least recently used objects. The caller must
 // invalidate the names of their files, as after a change; the next Sweep() drops the selected
-// objects, except those used since. A file that stays open over this time can be read only from
-// pages in the kernel; other reads fail with ESTALE. For one thread at a time.
+// objects, except those used since. A file that stays open in the meantime can be read only from
+// the page cache; other reads fail with ESTALE. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ class EpochLimit {
   [[nodiscard]] Changes Sweep(Nodes& nodes);
 
  private:
-  // Takes the memory of the epochs from the budget of the process.
+  // Charges the memory of the epochs to the budget of the process.
   void CountMemory(const EpochTable::Usage& usage);
 
   const uint64_t limit_;
-  MemoryBudget::Share memory_;  // as of the last Sweep()
+  MemoryBudget::Share memory_;  // the memory of the epochs at the last Sweep()
   std::vector<std::shared_ptr<EpochTable>> marked_;
 };
 

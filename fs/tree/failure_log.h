@@ -26,11 +26,11 @@ class LogThrottle {
  public:
   using Clock = std::chrono::steady_clock;
   /// The minimum time between two messages about one object. In this time, at most kMaxObjects
-  /// objects are logged; messages about other objects are only counted, all together.
+  /// objects are logged; messages about other objects are only counted, in one sum.
   static constexpr std::chrono::seconds kPeriod{60};
   static constexpr size_t kMaxObjects = 256;
 
-  /// `say` logs a line; it is called on the thread that calls a member.
+  /// `say` logs a line. It runs on the thread that calls a member function.
   explicit LogThrottle(std::function<void(std::string_view)> say) : say_(std::move(say)) {}
 
   /// Logs `line` if it is the first about `object`, otherwise counts it. `told_elsewhere`: the
@@ -80,7 +80,7 @@ class FailureLog {
   /// Records a problem of the store, which its finder reports once.
   void OnReport(const Error& error);
   /// Records a failed request: its description and its error. Damage is only counted, because
-  /// OnReport() logs it. kStale is ignored, as the normal end of a changed file.
+  /// OnReport() logs it. kStale is ignored, because it is normal for files that were replaced.
   void OnFailure(std::string_view what, const Error& error);
   /// Adds a line to .zarrfs/errors that was already logged.
   void Add(std::string_view line);
@@ -88,7 +88,7 @@ class FailureLog {
   /// Starts to log reports. Earlier reports are part of the error of opening the store.
   void StartLogging() { is_logging_ = true; }
 
-  /// The latest lines, from oldest to newest. Text() joins them, each with a newline.
+  /// The latest lines, from oldest to newest. Text() joins them, each followed by a newline.
   [[nodiscard]] std::vector<std::string> Messages() const;
   [[nodiscard]] std::string Text() const;
   /// The number of damaged objects found.
