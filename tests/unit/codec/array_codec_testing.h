@@ -1,4 +1,4 @@
-// Array -> array codecs as a test uses them.
+// OneAxisCodec: an array-to-array codec for tests.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace zarrfs {
 
 inline DataType TypeNamed(const std::string& name) { return *ParseDataType(Json(name), "test"); }
 
-/// A codec for a chunk of one axis, as long as what it is given.
+/// A codec for chunks of one axis, whose length follows from the input.
 class OneAxisCodec {
  public:
   OneAxisCodec(const std::string& name, std::string_view configuration, const std::string& type)

@@ -5,11 +5,11 @@
 namespace zarrfs::blosc_test {
 namespace {
 
-// c-blosc 1.21 of the 128 little-endian uint16 0 ... 127: zstd and bitshuffle.
+// The little-endian uint16 0 to 127, encoded by c-blosc 1.21 with zstd and bitshuffle.
 constexpr std::string_view kCounting =
     "02019402 00010000 00010000 43000000 14000000 2b000000"
     "28b52ffd6000 000d010040aaaaccf000ff00ff0a8000f101051c6526ff425c9129ec5d67ae0b74814e19c8";
-// lz4 and shuffle of "zarrfs": too short to compress, so copied.
+// "zarrfs", encoded with lz4 and shuffle. It is too short to compress, so it is copied.
 constexpr std::string_view kCopied = "02013302 06000000 06000000 16000000 7a6172726673";
 
 Bytes Counting() {
@@ -73,20 +73,20 @@ TEST(BloscCodec, LimitIsExact) {
 TEST(BloscCodec, HostileHeaderIsDamage) {
   const auto codec = Codec("blosc");
   const Bytes forged[] = {
-      Forged(0, "02013300"),   // elements of no byte
-      Forged(0, "03013302"),   // another version
-      Forged(0, "0201bb02"),   // a flag of the future
-      Forged(0, "0201f302"),   // a compressor of the future
-      Forged(4, "ffffffff"),   // -1 decoded bytes
-      Forged(4, "00000080"),   // the most negative number of them
-      Forged(4, "f0ffff7f"),   // more than any frame holds
-      Forged(8, "00000000"),   // blocks of no byte
-      Forged(8, "ffffffff"),   // of -1
-      Forged(8, "07000000"),   // larger than the whole
-      Forged(12, "00000000"),  // an encoded size without the header
-      Forged(12, "ffffffff"),  // of -1
-      Forged(12, "17000000"),  // beyond the input
-      Forged(12, "15000000"),  // less than what is copied
+      Forged(0, "02013300"),   // type size 0
+      Forged(0, "03013302"),   // an unknown version
+      Forged(0, "0201bb02"),   // an unknown flag
+      Forged(0, "0201f302"),   // an unknown compressor
+      Forged(4, "ffffffff"),   // decoded size -1
+      Forged(4, "00000080"),   // decoded size INT32_MIN
+      Forged(4, "f0ffff7f"),   // decoded size above the maximum of a frame
+      Forged(8, "00000000"),   // block size 0
+      Forged(8, "ffffffff"),   // block size -1
+      Forged(8, "07000000"),   // block size above the decoded size
+      Forged(12, "00000000"),  // encoded size below the size of the header
+      Forged(12, "ffffffff"),  // encoded size -1
+      Forged(12, "17000000"),  // encoded size above the size of the input
+      Forged(12, "15000000"),  // encoded size below header and copied bytes
   };
   for (size_t i = 0; i < std::size(forged); ++i) {
     const auto decoded = codec->Decode(forged[i], UINT64_MAX);

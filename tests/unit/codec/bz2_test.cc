@@ -3,7 +3,7 @@
 namespace zarrfs::bz2_test {
 namespace {
 
-// numcodecs.BZ2(5).encode(d)
+// numcodecs.BZ2(5).encode(d), where d is Squares()
 constexpr std::string_view kSample =
     "425a6835314159265359c62c12ec000000ffbf6620c4288520200040302240040110284a4000210003040040022820"
     "200022141a0006468323d43d4da86191a69a646132304d01854411fd2f739d2896d898b17966b66ad6f1b72e7bc88b"

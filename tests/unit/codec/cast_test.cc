@@ -57,7 +57,7 @@ TEST(CastValueCodec, NearestEvenAndErrorAreTheDefaults) {
   EXPECT_EQ(codec.Decode("0000c07f").error().code, ErrorCode::kDamaged);
 }
 
-// As zarr-python 3.4 packs floats with NaN.
+// zarr-python 3.4 packs floats that may be NaN with this configuration.
 TEST(CastValueCodec, MappedScalarsAreNotConverted) {
   const OneAxisCodec codec("cast_value", R"({"data_type": "int16",
       "scalar_map": {"encode": [["NaN", 0], ["Infinity", 9]], "decode": [[0, "NaN"], [9, "Infinity"]]}})",

@@ -72,7 +72,7 @@ Bytes CountedTo(size_t last) {
   return bytes;
 }
 
-// numcodecs: Fletcher32().encode(np.arange(1, k + 1, dtype="u1"))[-4:], the same of JenkinsLookup3
+// numcodecs: Fletcher32().encode(np.arange(1, k + 1, dtype="u1"))[-4:], and with JenkinsLookup3
 TEST(ChecksumCodec, EveryLengthOfARestIsHashedAsByNumcodecs) {
   const std::pair<size_t, const char*> fletcher[] = {{1, "00010001"},  {2, "02010201"},
                                                      {11, "1e24645b"}, {12, "2a24705b"},
@@ -88,7 +88,7 @@ TEST(ChecksumCodec, EveryLengthOfARestIsHashedAsByNumcodecs) {
   }
 }
 
-// The same of np.arange(2000, dtype="<u2") and np.full(3001, 255, "u1").
+// Checksums by numcodecs of np.arange(2000, dtype="<u2") and np.full(3001, 255, "u1").
 TEST(ChecksumCodec, SumsDoNotOverflow) {
   Bytes counting(4000);
   for (size_t i = 0; i < 2000; ++i) {

@@ -1,4 +1,4 @@
-// Bytes as a test writes them, and what every bytes -> bytes decoder must stand.
+// Bytes as hexadecimal digits, and checks that every bytes-to-bytes decoder must pass.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace zarrfs {
 
-/// "0a ff": pairs of hexadecimal digits, spaces where they help.
+/// Parses pairs of hexadecimal digits, such as "0a ff". Ignores spaces.
 inline Bytes Hex(std::string_view digits) {
   Bytes bytes;
   std::string pair;
@@ -32,7 +32,7 @@ inline Bytes Text(std::string_view text) {
   return bytes;
 }
 
-/// `count` bytes that compress, but not to nothing.
+/// Returns `count` bytes that are moderately compressible.
 inline Bytes Pattern(size_t count) {
   Bytes bytes(count);
   for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>((i / 7) * (i % 5));
@@ -49,7 +49,7 @@ inline DataType Type(std::string name, DataKind kind, size_t item_size) {
 
 inline Json Configuration(std::string_view text) { return Json::parse(text); }
 
-/// The codec, whose making must succeed.
+/// Makes a codec. Fails the test if the factory fails.
 inline std::shared_ptr<const BytesToBytesCodec> Codec(const std::string& name,
                                                       std::string_view configuration = "{}") {
   const auto made = std::get<BytesToBytesFactory>(*FindCodec(name))(
@@ -58,7 +58,7 @@ inline std::shared_ptr<const BytesToBytesCodec> Codec(const std::string& name,
   return made ? *made : nullptr;
 }
 
-/// The error of a configuration that must be refused.
+/// Returns the error for an invalid configuration. Fails the test if the factory accepts it.
 inline Error RefusedConfiguration(const std::string& name, std::string_view configuration) {
   const auto made = std::get<BytesToBytesFactory>(*FindCodec(name))(
       CodecSpec{name, Configuration(configuration)});
@@ -70,11 +70,11 @@ inline std::string MessageOf(const Result<Bytes>& result) {
   return result ? "no error" : result.error().message;
 }
 
-/// Every shorter input is kDamaged.
+/// Expects kDamaged for every shorter prefix of `encoded`.
 inline void ExpectTruncationFails(const BytesToBytesCodec& codec, BytesView encoded,
                                   uint64_t limit) {
   for (size_t size = 0; size < encoded.size(); ++size) {
-    // A copy of its own, so that a read beyond its end is seen by a sanitizer.
+    // A separate copy, so a sanitizer detects reads past its end.
     const Bytes part(encoded.begin(), encoded.begin() + static_cast<ptrdiff_t>(size));
     const Result<Bytes> decoded = codec.Decode(part, limit);
     ASSERT_FALSE(decoded) << size << " of " << encoded.size() << " bytes";
@@ -82,7 +82,8 @@ inline void ExpectTruncationFails(const BytesToBytesCodec& codec, BytesView enco
   }
 }
 
-/// No single wrong bit makes the decoder give more than `limit` or leave its buffers.
+/// Flips each bit of `encoded`. Expects at most `limit` decoded bytes, or kDamaged. A sanitizer
+/// detects accesses outside the decoder's buffers.
 inline void ExpectBitFlipsAreContained(const BytesToBytesCodec& codec, BytesView encoded,
                                        uint64_t limit) {
   for (size_t bit = 0; bit < encoded.size() * 8; ++bit) {

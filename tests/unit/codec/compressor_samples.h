@@ -1,4 +1,4 @@
-// The bytes that the samples of compressors hold.
+// The decoded bytes of the samples in the compressors' tests.
 #pragma once
 
 #include "tests/unit/codec/codec_testing.h"
@@ -12,13 +12,13 @@ inline Bytes Squares() {
   return bytes;
 }
 
-/// `a`, then `b`.
+/// The concatenation of `a` and `b`.
 inline Bytes Joined(Bytes a, const Bytes& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
-/// Encodes and decodes several lengths.
+/// Expects that inputs of several lengths are the same after encoding and decoding.
 inline void ExpectThereAndBack(const BytesToBytesCodec& codec) {
   for (const size_t size : {1, 6, 300'000}) {
     const auto encoded = codec.Encode(Pattern(size));

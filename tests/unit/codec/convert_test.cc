@@ -38,7 +38,7 @@ constexpr Sample kNumpySamples[] = {
     {"float64", "uint64", "000000000000f0bf0000000000001440", "ffffffffffffffff0500000000000000"},
     {"bool", "int32", "0001", "0000000001000000"},
     {"float64", "uint32", "000000000000f0bf", "ffffffff"},
-    // NaN and infinities of a float stay
+    // NaN and infinities are preserved
     {"float32", "float16", "0000c07f0000c0ff0000807f000080ff", "007e00fe007c00fc"},
     {"float16", "float64", "007e00fe007c00fc",
      "000000000000f87f000000000000f8ff000000000000f07f000000000000f0ff"},
@@ -121,17 +121,17 @@ TEST(ConvertElements, ValuesOutOfRangeAreRefusedClampedOrWrapped) {
     EXPECT_FALSE(FromDoubles({std::nan("")}, "uint8", rule(any)));
     EXPECT_TRUE(FromDoubles({std::nan(""), kInfinity}, "float32", rule(any)));
   }
-  // The largest integers of 64 bits, which no float holds, and what comes after them.
+  // The limits of 64-bit integers. A double cannot represent the maximum itself.
   EXPECT_EQ(FromDoubles({0x1p63}, "int64", rule(OutOfRange::kClamp)), Hex("ffffffffffffff7f"));
   EXPECT_FALSE(FromDoubles({0x1p63}, "int64", rule(OutOfRange::kError)));
   EXPECT_FALSE(FromDoubles({0x1p64}, "uint64", rule(OutOfRange::kError)));
   EXPECT_EQ(FromDoubles({-0x1p63}, "int64", rule(OutOfRange::kError)), Hex("0000000000000080"));
-  // Smaller floats.
+  // Floats to smaller float types.
   EXPECT_FALSE(FromDoubles({1e39}, "float32", rule(OutOfRange::kError)));
   EXPECT_EQ(FromDoubles({1e39, -1e39}, "float32", rule(OutOfRange::kClamp)),
             Hex("ffff7f7f ffff7fff"));
   EXPECT_EQ(FromDoubles({1e5, -1e5}, "float16", rule(OutOfRange::kClamp)), Hex("ff7b fffb"));
-  // Integers.
+  // Integers to smaller integer types.
   const Bytes wide = Hex("2c01 ffff");  // 300, -1
   const auto narrow = [&](OutOfRange out_of_range) {
     return ConvertElements(wide, TypeNamed("int16"), TypeNamed("uint8"), rule(out_of_range));

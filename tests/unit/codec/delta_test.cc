@@ -10,7 +10,7 @@ struct Sample {
   const char* stored_type;
   const char* elements;
   const char* stored;
-  const char* decoded;  // of numcodecs too: not the elements where the differences are rounded
+  const char* decoded;  // by numcodecs, too; not `elements` if the differences were rounded
 };
 
 // c = numcodecs.Delta(dtype=…, astype=…); s = c.encode(elements); c.decode(s)
@@ -51,17 +51,17 @@ TEST(DeltaCodec, SumsAreMadeInTheWiderType) {
   const OneAxisCodec codec("numcodecs.delta", R"({"dtype": "<f4", "astype": "<f8"})", "float32");
   EXPECT_EQ(codec.Decode("9a9999999999b93f9a9999999999c93f333333333333d33f95d626e80b2e113e"
                          "cdcccccccccc1640"),
-            Hex("cdcccc3d9a99993e9a99193f9a99193f9a99c940"));  // in float32: the last is 9999c940
+            Hex("cdcccc3d9a99993e9a99193f9a99193f9a99c940"));  // float32 sums end in 9999c940
 }
 
 TEST(DeltaCodec, ByteOrderInTheDataTypeMeansNothing) {
-  // The array -> bytes codec has brought the elements into the order of decoded chunks.
+  // The array-to-bytes codec has already converted the elements to little-endian.
   const OneAxisCodec codec("numcodecs.delta", R"({"dtype": ">i2"})", "int16");
   EXPECT_EQ(codec.Decode("64000200fffff5ff"), Hex("6400660065005a00"));
 }
 
 TEST(DeltaCodec, ManyElementsAreSummedFromTheFirst) {
-  constexpr size_t kElements = 200'000;  // several times what is summed at once
+  constexpr size_t kElements = 200'000;  // several times the number that is summed at once
   const ChunkSpec chunk{TypeNamed("int32"), {kElements}};
   const auto codec = *std::get<ArrayToArrayFactory>(*FindCodec("numcodecs.delta"))(
       CodecSpec{"numcodecs.delta", Configuration(R"({"dtype": "<i4", "astype": "|u1"})")}, chunk);

@@ -5,7 +5,7 @@ namespace {
 
 // Python: gzip.compress(b"zarrfs", 5, mtime=0)
 constexpr std::string_view kMember = "1f8b0800000000000003 ab4a2c2a4a2b0600 77e9c1d3 06000000";
-// The same with the file name "f" in the header, as gzip(1) writes it.
+// kMember with the file name "f" in the header, as gzip(1) writes it.
 constexpr std::string_view kNamedMember =
     "1f8b0808000000000003 6600 ab4a2c2a4a2b0600 77e9c1d3 06000000";
 

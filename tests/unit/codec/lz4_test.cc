@@ -3,7 +3,7 @@
 namespace zarrfs::lz4_test {
 namespace {
 
-// numcodecs.LZ4().encode(d)
+// numcodecs.LZ4().encode(d), where d is Squares()
 constexpr std::string_view kSample =
     "50000000 "
     "f0410000010004000900100019002400310040005100640079009000a900c400e1000500260049006e0095"

@@ -9,8 +9,9 @@
 namespace zarrfs::lzma_test {
 namespace {
 
-// With f = [{"id": lzma.FILTER_DELTA, "dist": 2},
-//           {"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 1}]:
+// In these samples, d is Squares(), and
+// f = [{"id": lzma.FILTER_DELTA, "dist": 2},
+//      {"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 1}].
 // numcodecs.LZMA(preset=1).encode(d)
 constexpr std::string_view kXz =
     "fd377a585a000004e6d6b4460200210110000000a8708e8601004f0000010004000900100019002400310040005100"
@@ -111,7 +112,7 @@ TEST(LzmaCodec, DictionaryBeyondTheCapIsNotAllocated) {
 }
 
 #ifndef ZARRFS_SANITIZED
-// Bytes of data that this process has, as the limit counts them.
+// The size of this process's data in bytes, as RLIMIT_DATA counts it.
 rlim_t DataOfProcess() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

@@ -3,7 +3,7 @@
 namespace zarrfs::packbits_test {
 namespace {
 
-// A codec for chunks of one axis of `count` elements.
+// A codec for chunks with one axis of `count` elements.
 struct Packed {
   Packed(std::string_view configuration, const std::string& type, uint64_t count)
       : spec{TypeNamed(type), {count}},
@@ -84,7 +84,7 @@ TEST(PackbitsCodec, OtherSizesAreDamage) {
   EXPECT_EQ(packed.Encode("00").error().code, ErrorCode::kInvalidArgument);
 }
 
-// As zarrs writes it.
+// zarrs omits the padding byte if elements keep all their bits.
 TEST(PackbitsCodec, BitsThatAreWholeElementsMayComeWithoutThePaddingByte) {
   for (const char* where : {"first", "last"}) {
     const Packed packed(fmt::format(R"({{"padding_encoding": "{}_byte"}})", where), "int16", 2);
@@ -109,7 +109,8 @@ TEST(PackbitsCodec, WrongConfigurationIsRefused) {
             "codec 'packbits': data type 'r16' is not known");
 }
 
-// numcodecs.PackBits().encode(np.array([1,0,0,1,1,1,1,1,0,1,1], bool)), and of np.ones(8, bool)
+// numcodecs.PackBits().encode(a), where a is np.array([1,0,0,1,1,1,1,1,0,1,1], bool) or
+// np.ones(8, bool)
 TEST(NumcodecsPackbitsCodec, ReadsWhatNumcodecsWrote) {
   const auto make = [](uint64_t count) {
     return std::get<ArrayToArrayFactory>(*FindCodec("numcodecs.packbits"))(

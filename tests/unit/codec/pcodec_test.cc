@@ -16,7 +16,7 @@ struct Written {
   std::string type;
   std::string_view elements;
   std::string_view old_file;  // PCodec().encode() of numcodecs 0.16.6 with pcodec 0.3.6; or empty
-  std::string_view file;      // the same with pcodec 1.1.0
+  std::string_view file;      // like old_file, with pcodec 1.1.0
 };
 
 const Written kWritten[] = {
@@ -58,8 +58,8 @@ const Written kWritten[] = {
      "950d1a000000000000000000000000a0000000000000400000000000001300"},
 };
 
-// 64 of six values of int64: as indexes into a dictionary (standalone.simple_compress() of pcodec
-// 1.1.0 with ModeSpec.try_dict()), and by looking back (with DeltaSpec.try_lookback()).
+// 64 int64 with six distinct values, encoded by standalone.simple_compress() of pcodec 1.1.0 with a
+// dictionary (ModeSpec.try_dict()) and with lookback (DeltaSpec.try_lookback()).
 constexpr std::string_view kDictionary =
     "70636f21030006100401043f00006400000000000000000100804d00000000000080351cdcdf0200008000000000"
     "02000080000000000000048005000000000000800001000000008001ec044c8998852da0a90b878002a934184242"
@@ -70,7 +70,7 @@ constexpr std::string_view kLookback =
     "4ee22ee437a5abd2c1ecffff7f40fb06f737c0e0f808483f000000000000";
 const ChunkSpec kSixtyFour{CoreType("int64"), {64}};
 
-// numpy.arange(6, dtype='int16'), with equal_pages_up_to=4.
+// numpy.arange(6, dtype='int16'), encoded with equal_pages_up_to=4.
 constexpr std::string_view kTwoPages =
     "70636f21028201030802000000100000001424080200000010001800142400";
 
@@ -111,7 +111,7 @@ TEST(Pcodec, BytesBehindTheEndAreIgnored) {
 }
 
 TEST(Pcodec, OtherElementsThanTheChunkHasAreDamage) {
-  const Bytes file = Hex(kWritten[6].file);  // of int32
+  const Bytes file = Hex(kWritten[6].file);  // int32 elements
   const auto refusal = [&](const char* type, uint64_t count) {
     const auto decoded = Decode(file, {CoreType(type), {count}});
     EXPECT_TRUE(!decoded && decoded.error().code == ErrorCode::kDamaged) << type << count;
@@ -166,17 +166,17 @@ TEST(Pcodec, WrongBitsAreContained) {
   check(kLookback, kSixtyFour);
 }
 
-// A file that says that it has 2^40 - 1 numbers; one chunk with a dictionary of 2^25 - 1, and one
-// with a window of 2^24.
+// Three files that claim to have 2^40 - 1 numbers, a dictionary of 2^25 - 1 numbers, and a window
+// of 2^24 numbers.
 TEST(Pcodec, MemoryIsThatOfTheElementsWhateverAFileClaims) {
   const Bytes hint = Hex("70636f21 03 00 e7ffffffff3f 0401 03050000001000c8ffffff23003096fc00");
   Bytes dictionary = Hex(kDictionary);
-  ASSERT_EQ(dictionary[14], std::byte{0x64});  // four bits: a dictionary; 25 bits: of six values
+  ASSERT_EQ(dictionary[14], std::byte{0x64});  // four bits: dictionary mode; 25 bits: six values
   dictionary[14] = std::byte{0xf4};
   dictionary[15] = dictionary[16] = std::byte{0xff};
   dictionary[17] = std::byte{0x1f};
   Bytes window = Hex(kLookback);
-  ASSERT_EQ(window[15], std::byte{5});  // five bits: log2 of the window, less 1
+  ASSERT_EQ(window[15], std::byte{5});  // five bits: log2 of the window size, minus 1
   window[15] = std::byte{23};
   const auto peak = PeakBytesOf([&] {
     const auto hinted = Decode(hint, {CoreType("int32"), {6}});
@@ -200,7 +200,7 @@ TEST(Pcodec, TypesThatPcodecDoesNotHaveAreRefused) {
   }
 }
 
-// What PCodec(equal_pages_up_to=1) makes of 1,000 random numbers.
+// The lengths are those of 1,000 random numbers encoded by PCodec(equal_pages_up_to=1).
 TEST(Pcodec, ManyShortPagesAreNotTooLong) {
   for (const auto& [type, longest] : {std::pair{"uint16", 10'009U}, std::pair{"int64", 16'009U}}) {
     const ChunkSpec chunk{CoreType(type), {1000}};

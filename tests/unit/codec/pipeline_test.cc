@@ -76,7 +76,7 @@ TEST(Pipeline, CodecsAreUndoneFromTheLastToTheFirst) {
 TEST(Pipeline, TransposesFollowOneAnother) {
   const CodecSpec rotate = {"transpose", Configuration(R"({"order": [1, 2, 0]})")};
   const Pipeline pipeline = Make({rotate, rotate, rotate, kLittle}, Uint16({2, 3, 4}));
-  EXPECT_EQ(pipeline.Encode(Pattern(48)), Pattern(48));  // three turns of three axes
+  EXPECT_EQ(pipeline.Encode(Pattern(48)), Pattern(48));  // three rotations of three axes
   const Pipeline twice = Make({rotate, rotate, kLittle}, Uint16({2, 3, 4}));
   EXPECT_NE(twice.Encode(Pattern(48)), Pattern(48));
   EXPECT_EQ(twice.Decode(*twice.Encode(Pattern(48))), Pattern(48));
@@ -187,14 +187,14 @@ TEST(Pipeline, LargestChunkIsNotAllocatedForAFewWrongBytes) {
 }
 
 TEST(Pipeline, DataTypeAndShapeChangeOnTheWay) {
-  // Differences of a byte each, stored in floats of eight.
+  // Differences of one byte each, stored as float64.
   const CodecSpec delta = {"numcodecs.delta",
                            Configuration(R"({"dtype": "<u2", "astype": "|i1"})")};
   const CodecSpec widen = {"numcodecs.astype", Configuration(R"({"encode_dtype": "<f8"})")};
   const Pipeline pipeline = Make({kReversed, delta, widen, kBig}, Uint16({2, 2}));
   EXPECT_EQ(pipeline.decoded_size(), 8u);
   EXPECT_EQ(pipeline.encoded_size(), 32u);
-  const Bytes decoded = Hex("0100 0200 0300 0400");  // read by columns: 1, 3, 2, 4
+  const Bytes decoded = Hex("0100 0200 0300 0400");  // in column-major order: 1, 3, 2, 4
   const Result<Bytes> encoded = pipeline.Encode(decoded);
   ASSERT_TRUE(encoded);
   EXPECT_EQ(*encoded, Hex("3ff0000000000000 4000000000000000 bff0000000000000 4000000000000000"));

@@ -67,7 +67,7 @@ TEST(FixedScaleOffsetCodec, ScaleOfZeroIsDamageWhereNothingHoldsTheQuotient) {
 }
 
 TEST(ScaleOffsetCodec, CalculatesInTheDataTypeOfTheArray) {
-  // np.float32([8, 15]) / np.float32(7) + np.float32(0.3), and the same of float16
+  // np.float32([8, 15]) / np.float32(7) + np.float32(0.3), and likewise with np.float16
   EXPECT_EQ(OneAxisCodec("scale_offset", R"({"scale": 7, "offset": 0.3})", "float32")
                 .Decode("000000410000704100b0da45"),
             Hex("8cafb83fc5571c40ea007a44"));

@@ -20,8 +20,8 @@ std::shared_ptr<const ArrayToArrayCodec> Make(std::string_view order, const Chun
   return made ? *made : nullptr;
 }
 
-// Encoded bytes by the definition: element (e0, e1, ...) of the encoded chunk is the element of the
-// decoded one whose index on axis order[j] is ej.
+// Encodes by the definition: element (e0, e1, ...) of the encoded chunk is the decoded element
+// whose index along axis order[j] is ej.
 Bytes ByDefinition(const Bytes& decoded, const ChunkSpec& spec, const Order& order) {
   const size_t rank = order.size();
   const size_t item = spec.data_type.item_size;

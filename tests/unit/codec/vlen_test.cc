@@ -44,7 +44,7 @@ TEST(Vlen, NumberOfElementsIsThatOfTheChunk) {
 TEST(Vlen, EveryShorterChunkIsDamaged) {
   const Bytes whole = Hex(kThree);
   for (size_t size = 0; size < whole.size(); ++size) {
-    // A copy of its own, so that a read beyond its end is seen by a sanitizer.
+    // A separate copy, so a sanitizer detects reads past its end.
     const Bytes part(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
     EXPECT_NE(Told(CheckVlen(part, 3, kText)), "sound") << size;
   }
@@ -70,7 +70,7 @@ TEST(Vlen, TextIsUtf8) {
   EXPECT_EQ(Told(CheckVlen(Hex("01000000 02000000 c328"), 1, kBytes)), "sound");
 }
 
-// A chunk of one element, which is given in hex.
+// A chunk with one element, given in hexadecimal digits.
 Bytes OneText(std::string_view hex) {
   return Hex(fmt::format("01000000 {:02x}000000 {}", hex.size() / 2, hex));
 }

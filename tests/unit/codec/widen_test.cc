@@ -13,7 +13,7 @@ TEST(Widen, EachTypeBecomesTheCoreTypeThatHoldsItsValues) {
     std::string_view stored, elements;
   } cases[] = {
       {"bool", "uint8", "00 01", "00 01"},
-      {"int4", "int8", "07 0f 08 f8", "07 ff f8 f8"},  // the upper bits mean nothing
+      {"int4", "int8", "07 0f 08 f8", "07 ff f8 f8"},  // the upper bits are ignored
       {"int2", "int8", "01 02 03", "01 fe ff"},
       {"uint4", "uint8", "0f f1", "0f 01"},
       {"uint2", "uint8", "03 fe", "03 02"},

@@ -37,7 +37,7 @@ TEST(Zfpy, AStreamOfSomethingElseIsDamage) {
 TEST(Zfpy, NoStreamIsReadBeyondItsEnd) {
   const Bytes whole = Hex(kReversible);
   for (size_t size = 0; size < whole.size(); ++size) {
-    const auto decoded = Decode(BytesView(whole).first(size));  // the sanitizer watches
+    const auto decoded = Decode(BytesView(whole).first(size));  // a sanitizer detects overreads
     if (decoded) {
       EXPECT_EQ(*decoded, *Decode(whole)) << size << " bytes";
     }
@@ -49,7 +49,7 @@ TEST(Zfpy, NoStreamIsReadBeyondItsEnd) {
   }
 }
 
-// (What cannot be compressed has a header and is padded, too.)
+// An incompressible stream also has a header and padding.
 TEST(Zfpy, AStreamMayBeLongerThanItsElements) {
   const auto pipeline = Pipeline::Make(std::vector{CodecSpec{"numcodecs.zfpy"}}, kChunk);
   ASSERT_TRUE(pipeline);
@@ -61,8 +61,7 @@ TEST(Zfpy, TypesThatZfpDoesNotHaveAreRefused) {
             "codec 'numcodecs.zfpy': zfp has no data type 'uint8'");
 }
 
-// --- without a header
-// ------------------------------------------------------------------------------
+// --- Streams without a header ---
 
 const ChunkSpec kDoubles{Type("float64", DataKind::kFloat, 8), {3, 4}};
 // numpy.arange(12).reshape(3, 4) * 0.25 - 1
@@ -93,7 +92,7 @@ TEST(Zfp, WhatZfpWroteInEachModeIsTheSameAgain) {
                     "0128088c0024820011000000000000000000000000000000"},
            BareCase{R"({"mode": "fixed_rate", "rate": 16})", kFixed},
            BareCase{R"({"mode": "fixed_precision", "precision": 20})", kFixed},
-           // What a rate of 16 is for 4 x 4 values.
+           // Equivalent to a rate of 16 for blocks of 4 x 4 values.
            BareCase{R"({"mode": "expert", "minbits": 256, "maxbits": 256, "maxprec": 64,
                         "minexp": -1074})",
                     kFixed},
@@ -105,7 +104,7 @@ TEST(Zfp, WhatZfpWroteInEachModeIsTheSameAgain) {
 }
 
 TEST(Zfp, NarrowIntegersAreTheUpperBitsOfWideOnes) {
-  // zfpy.compress_numpy of numpy.array([...], "int32") << 23 (8 bits) or << 15 (16), without loss.
+  // zfpy.compress_numpy(numpy.array([...], "int32") << n), lossless; n is 23 for 8 bits, 15 for 16.
   constexpr std::string_view kReversibleMode = R"({"mode": "reversible"})";
   constexpr std::string_view kBytes = "e83e000024010000";
   constexpr std::string_view kShorts = "f03e0000000000002401000000000000";
@@ -133,7 +132,7 @@ TEST(Zfp, WhatIsNoModeIsRefused) {
   }
 }
 
-// With fewer bits than come before the values of a block, the library reads on without a limit.
+// If a block has fewer bits than its header needs, libzfp reads without a limit.
 TEST(Zfp, BlocksOfTooFewBitsAreRefused) {
   const auto refusal = [](unsigned maxbits, int minexp, const DataType& type) {
     const Json mode{{"mode", "expert"},
@@ -159,7 +158,7 @@ TEST(Zfp, BlocksOfTooFewBitsAreRefused) {
   EXPECT_EQ(refusal(1, -10, int64), "");
 }
 
-// A stream of 64 KiB with a header of the library's own: 4^10 values in expert mode.
+// A stream of 64 KiB with a header written by libzfp: 4^10 values in expert mode.
 Bytes ExpertStream(unsigned maxbits) {
   Bytes stream(64 << 10, std::byte{0xff});
   bitstream* const bits = stream_open(stream.data(), stream.size());
@@ -185,7 +184,7 @@ TEST(Zfpy, BlocksOfTooFewBitsAreRefused) {
 }
 
 TEST(Zfp, AShortStreamTakesTheMemoryOfItsElementsAlone) {
-  // 65,536 empty blocks of a bit each. Longer ones would have 136 MB.
+  // 65,536 empty blocks of one bit each. Blocks of the maximum length would take 136 MB.
   const ChunkSpec chunk{kDoubles.data_type, {262144, 4, 4, 2}};
   const auto codec = MakeZfpCodec(CodecSpec{"zfp", Json{{"mode", "reversible"}}}, chunk);
   ASSERT_TRUE(codec);

@@ -3,7 +3,7 @@
 namespace zarrfs::zlib_test {
 namespace {
 
-// numcodecs.Zlib(5).encode(d)
+// numcodecs.Zlib(5).encode(d), where d is Squares()
 constexpr std::string_view kSample =
     "785e636060646061e0641060906450613064706008644861a86498c0b092e108c34306560635064f863c86a90cfb18"
     "5e32483378315433ac6378cc20cf10c13099e10283084328c30c86bb0c9a0c450c7b19f8190014a20f87";

@@ -9,16 +9,17 @@ namespace {
 
 using Kind = ZstdServing::Kind;
 
-// What numcodecs 0.11.0 and 0.15.2 do with each: numcodecs.Zstd().decode(bytes.fromhex(…))
-constexpr std::string_view kSized = "28b52ffd 2006 310000 7a6172726673";             // decode
-constexpr std::string_view kUnsized = "28b52ffd 0058 310000 7a6172726673";           // refuse
-constexpr std::string_view kChecked = "28b52ffd 0458 310000 7a6172726673 d9e0b7f1";  // refuse
-constexpr std::string_view kZeroId = "28b52ffd 015800 310000 7a6172726673";          // refuse
-constexpr std::string_view kWithId = "28b52ffd 015807 310000 7a6172726673";          // refuse
-constexpr std::string_view kEmpty = "28b52ffd 2000 010000";                          // refuse
-constexpr std::string_view kSkippable = "5a2a4d18 03000000 010203";                  // refuse
+// Frames, and whether numcodecs.Zstd().decode(bytes.fromhex(…)) of numcodecs 0.11.0 and 0.15.2
+// decodes or refuses each.
+constexpr std::string_view kSized = "28b52ffd 2006 310000 7a6172726673";             // decodes
+constexpr std::string_view kUnsized = "28b52ffd 0058 310000 7a6172726673";           // refuses
+constexpr std::string_view kChecked = "28b52ffd 0458 310000 7a6172726673 d9e0b7f1";  // refuses
+constexpr std::string_view kZeroId = "28b52ffd 015800 310000 7a6172726673";          // refuses
+constexpr std::string_view kWithId = "28b52ffd 015807 310000 7a6172726673";          // refuses
+constexpr std::string_view kEmpty = "28b52ffd 2000 010000";                          // refuses
+constexpr std::string_view kSkippable = "5a2a4d18 03000000 010203";                  // refuses
 
-// `chunk` served from memory; counts the reads.
+// Serves `chunk` from memory, and counts the reads.
 struct Served {
   explicit Served(Bytes chunk, std::optional<uint64_t> decoded_size = 6)
       : bytes(std::move(chunk)),
@@ -60,7 +61,8 @@ TEST(ServeZstd, FrameThatStatesTheSizeIsServedAsItIsAfterOneRead) {
 }
 
 TEST(ServeZstd, EverySpellingOfTheSizeIsRead) {
-  // One byte, two (of 256 less), four and eight; with and without a window, with an id of zero.
+  // A size of one byte, two bytes (minus 256), four or eight bytes; with and without a window; with
+  // a dictionary id of 0.
   const std::pair<const char*, uint64_t> headers[] = {
       {"28b52ffd 20 ff", 255},
       {"28b52ffd 60 0000", 256},
@@ -130,7 +132,7 @@ TEST(ServeZstd, WhatAHeaderCannotMendIsMadeAgain) {
 
 TEST(ServeZstd, BlocksWithoutEndAreNotCounted) {
   Bytes frame = Hex("28b52ffd 0058");
-  frame.resize(frame.size() + 3'000'000);  // a million blocks of no byte
+  frame.resize(frame.size() + 3'000'000);  // a million empty blocks
   const Served served(frame);
   EXPECT_EQ(served.kind(), Kind::kRecode);
   EXPECT_LE(served.reads, 100'000);
@@ -144,10 +146,10 @@ TEST(ServeZstd, WhatNoDecoderCanReadIsDamage) {
       "28b52ffd 00",
       "27b52ffd 2006 310000 7a6172726673",
       "28b52ffd 2806 310000 7a6172726673",  // a reserved bit
-      "28b52ffd 0058 370000 7a6172726673",  // a reserved kind of block
-      "28b52ffd 0058 310000 7a61727266",    // a block without its end
-      "28b52ffd 0058 310000",               // without its content
-      "28b52ffd 0058 300000 7a6172726673",  // none is the last one
+      "28b52ffd 0058 370000 7a6172726673",  // a reserved block type
+      "28b52ffd 0058 310000 7a61727266",    // a truncated block
+      "28b52ffd 0058 310000",               // a block without its content
+      "28b52ffd 0058 300000 7a6172726673",  // no block is marked as the last one
       "28b52ffd 0458 310000 7a6172726673",  // no checksum
       "28b52ffd 0058 f1ffff 7a6172726673",  // a block of two megabytes
   };

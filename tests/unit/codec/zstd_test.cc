@@ -3,7 +3,7 @@
 namespace zarrfs::zstd_test {
 namespace {
 
-// zstd(1): of a file; of a pipe, where the size is not known; of a file with --check.
+// Output of zstd(1) for a file, for a pipe, whose size is not known, and for a file with --check.
 constexpr std::string_view kSized = "28b52ffd 2006 310000 7a6172726673";
 constexpr std::string_view kUnsized = "28b52ffd 0058 310000 7a6172726673";
 constexpr std::string_view kChecked = "28b52ffd 2406 310000 7a6172726673 d9e0b7f1";
@@ -78,7 +78,7 @@ TEST(ZstdCodec, DamagedInputIsContained) {
 }
 
 TEST(ZstdCodec, BombStopsAtTheLimit) {
-  // 100 MiB: 800 blocks of one repeated byte, in a frame that does not say how much it holds.
+  // 100 MiB: 800 blocks of one repeated byte, in a frame that does not state its content size.
   Bytes bomb = Hex("28b52ffd 0058");
   for (int block = 0; block < 800; ++block) {
     const Bytes repeated = Hex(block == 799 ? "030010 00" : "020010 00");
@@ -92,7 +92,7 @@ TEST(ZstdCodec, BombStopsAtTheLimit) {
 }
 
 TEST(ZstdCodec, StatedSizeBeyondTheContentIsDamage) {
-  // States 2^64 - 2 bytes, then 0x7fffffff bytes, and holds six.
+  // Two frames with six bytes. One states 2^64 - 2 bytes, the other 0x7fffffff bytes.
   EXPECT_FALSE(
       Codec("zstd")->Decode(Hex("28b52ffd e0 feffffffffffffff 310000 7a6172726673"), UINT64_MAX));
   EXPECT_FALSE(Codec("zstd")->Decode(Hex("28b52ffd a0 ffffff7f 310000 7a6172726673"), 1u << 31));

@@ -40,7 +40,7 @@ TEST(ChunkEdges, ChunksOutsideTheArrayAreLeftOut) {
   EXPECT_EQ(Parsed("[4, 6, 8]", 0), (Runs{{0, 4}})) << "an array without elements";
 }
 
-// So an array that grows by chunks of the last length has the runs it had.
+// An array that grows by chunks of the last length therefore keeps its runs.
 TEST(ChunkEdges, RunsDoNotSayHowManyTheLastOnesAre) {
   EXPECT_EQ(Parsed("[4, [6, 2]]", 16), Parsed("[4, [6, 1000]]", 6004));
 }

@@ -158,7 +158,7 @@ TEST(DataType, DatesHaveAUnitAndAScale) {
   EXPECT_EQ(date("D", 1).kind, DataKind::kTimedelta);
   EXPECT_EQ(date("\u03bcs", 1).time_unit, "us");
   EXPECT_EQ(date("\u00b5s", 1).time_unit, "us");
-  EXPECT_EQ(date("s", 0).time_scale, 1U);  // as numpy has it
+  EXPECT_EQ(date("s", 0).time_scale, 1U);  // as in numpy
   EXPECT_EQ(date("generic", 7).time_scale, 1U);
   EXPECT_EQ(date("fortnight", 1).kind, DataKind::kOther);
 }
@@ -203,7 +203,7 @@ std::string NestedStruct(int depth) {
   return type;
 }
 
-// They can be passed on, if not decoded.
+// Chunks of these types can be passed through, but not decoded.
 TEST(DataType, ExtensionTypesBeyondWhatIsKnownAreNamesOnly) {
   for (
       const std::string& json : std::vector<std::string>{

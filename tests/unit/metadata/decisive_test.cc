@@ -49,7 +49,7 @@ TEST(DecisiveDigest, DependsOnEveryAttributeOfAGroup) {
   };
   EXPECT_TRUE(DecisiveDigest(group("{}")));
   EXPECT_NE(DecisiveDigest(group(R"({"ome": 1})")), DecisiveDigest(group(R"({"ome": 2})")));
-  // The last of equal names counts.
+  // If a name is repeated, the last member counts.
   const std::string two = R"({"node_type": "array", "attributes": {"a": 1}, "node_type": "group"})";
   std::string other = two;
   other[other.find('1')] = '2';
@@ -100,7 +100,7 @@ TEST(DecisiveDigest, IsNoneOfWhatParsersRefuseRepairOrReadInAnotherWay) {
   EXPECT_FALSE(DecisiveDigest(Array("{\"a\": \"" + std::string(kMaxDecisiveText, 'a') + "\"}")));
 }
 
-// Whatever the bytes, a text with a digest is one that the parser accepts as it is.
+// The parser accepts every text that has a digest, without changes.
 TEST(DecisiveDigest, IsOnlyOfTextsThatAreParsedUnchanged) {
   const std::string text =
       Array(R"({"a": ["é", "\u00e9\n", -1.5e-3, true, NaN], "b": {"c": null}, "_FillValue": 0})");

@@ -38,7 +38,7 @@ std::string Fill(std::string_view json, const DataType& type) {
 }
 std::string Fill(std::string_view json, std::string_view type) { return Fill(json, Named(type)); }
 
-/// The v3 spelling of what `json` means.
+/// The v3 spelling of the fill value `json`.
 std::string Rewritten(std::string_view json, std::string_view type) {
   const auto fill = ParseFillValue(*ParseJson(json, "k"), Named(type), "k");
   EXPECT_TRUE(fill) << (fill ? "" : fill.error().message);
@@ -352,14 +352,14 @@ TEST(FillValueToV3, ExtensionTypes) {
       rewritten("[97,0]",
                 Type(R"({"name":"null_terminated_bytes","configuration":{"length_bytes":9}})")),
       "\"YQ==\"");
-  // Upper bits of narrow numbers mean nothing.
+  // The upper bits of narrow numbers are ignored.
   EXPECT_EQ(rewritten(R"("/f35")", Type(R"({"name":"struct","configuration":{"fields":[
                 ["i","int4"],["u","uint2"],["f","float4_e2m1fn"]]}})")),
             R"({"i":-3,"u":1,"f":-0.5})");
   EXPECT_EQ(rewritten(R"("Af7/AADAfw==")", Type(kRecord)), R"({"a":1,"b":{"x":-2,"y":"NaN"}})");
 }
 
-// Every float16, and float32 with a stride: written, read, and the same bits again.
+// Writes and reads every float16, and every 100,003rd float32.
 TEST(FillValueToV3, ReadsBackToTheSameBits) {
   const DataType half = Named("float16");
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
@@ -379,7 +379,7 @@ TEST(FillValueToV3, ReadsBackToTheSameBits) {
   }
 }
 
-/// The element of the attribute as hex digits.
+/// The element that the attribute `json` states, as hex digits.
 std::string Attribute(std::string_view json, const DataType& type) {
   const auto fill = DecodeFillAttribute(*ParseJson(json, "k"), type);
   return fill ? HexOf(*fill) : "unusable";

@@ -26,7 +26,7 @@ TEST(FloatFormat, UnknownNameHasNone) {
   EXPECT_EQ(FindFloatFormat(""), nullptr);
 }
 
-// What the documents of the data types say of codes.
+// Codes from the specifications of the data types.
 TEST(FloatFormat, CodesOfTheirDocuments) {
   const struct {
     std::string_view name;
@@ -105,8 +105,8 @@ TEST(FloatFormat, RoundsToNearestTiesToEven) {
 
 TEST(FloatFormat, ZeroOfFormatsThatLackOne) {
   EXPECT_EQ(Encoded("float8_e4m3", -0.0), 0x80);
-  EXPECT_EQ(Encoded("float8_e4m3fnuz", -0.0), 0x00);  // its code would be the NaN
-  EXPECT_EQ(Encoded("float8_e8m0fnu", 0.0), 0x00);    // the smallest there is
+  EXPECT_EQ(Encoded("float8_e4m3fnuz", -0.0), 0x00);  // the code of -0 is NaN
+  EXPECT_EQ(Encoded("float8_e8m0fnu", 0.0), 0x00);    // the smallest number
   EXPECT_EQ(Encoded("float8_e8m0fnu", -1.0), std::nullopt);
 }
 

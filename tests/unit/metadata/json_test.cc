@@ -33,9 +33,9 @@ std::string OnOneLine(std::string text) {
   return text;
 }
 
-// What is freed stays with the allocator for a while.
+// The memory that the allocator may keep after it was freed, in bytes.
 #ifdef ZARRFS_SANITIZED
-constexpr size_t kSlack = 1 << 30;  // sanitizers keep what was freed
+constexpr size_t kSlack = 1 << 30;  // sanitizers delay the reuse of freed memory
 #else
 constexpr size_t kSlack = 4 << 20;
 #endif

@@ -176,7 +176,7 @@ TEST(ArrayMetadata, UnknownThingsAreUnsupportedAndNamed) {
   }
 }
 
-// Of every member: its absence where it is needed, and every JSON type that it cannot have.
+// For every member: its absence if it is required ("-"), and every JSON type that it must not have.
 TEST(ArrayMetadata, MembersOfTheWrongTypeAreDamaged) {
   const std::vector<std::pair<const char*, std::vector<const char*>>> wrong = {
       {"zarr_format", {"\"-\"", "null", "true", "[]", "{}"}},

@@ -1,4 +1,4 @@
-// Metadata documents as a test changes them.
+// Changes metadata documents for tests.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace zarrfs {
 
-/// `document` with the members of `change` replaced, added or (where `change` has "-") removed.
+/// Returns `document` with the members of `change` added or replaced, or removed if their value in
+/// `change` is "-".
 inline std::string Changed(std::string_view document, std::string_view change) {
   Json changed = *ParseJson(document, "document");
   const Json changes = *ParseJson(change, "change");

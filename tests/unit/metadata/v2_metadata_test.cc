@@ -377,7 +377,7 @@ TEST(ParseZarray, AFillValueMasksInV3Too) {
   EXPECT_EQ(attribute(R"({"dtype": "<f8", "fill_value": 1.5})"), "AAAAAAAA+D8=");
   EXPECT_EQ(attribute(R"({"dtype": "<c8", "fill_value": [1.5, 0]})"),
             Json::array({"AAAAAAAA+D8=", "AAAAAAAAAAA="}));
-  // It refuses a group that has the attribute on any other type.
+  // xarray refuses a group in which an array of any other type has the attribute.
   for (const auto* change :
        {R"({"dtype": "|S3", "fill_value": "YWI="})", R"({"dtype": "<U3", "fill_value": "a"})",
         R"({"dtype": "<M8[s]", "fill_value": 1})", R"({"dtype": "|V2", "fill_value": "AAA="})",
@@ -407,7 +407,7 @@ TEST(ParseZarray, DimensionsThatAreNoNamesStayAnAttribute) {
   }
 }
 
-// As numpy and zarr-python read them.
+// numpy and zarr-python read these spellings.
 TEST(ParseZarray, OtherSpellingsOfTypesAndOrders) {
   const auto type = [](std::string_view dtype) {
     const ArrayMetadata array = With(fmt::format(R"({{"dtype": {}}})", dtype));
@@ -436,7 +436,7 @@ TEST(ParseZarray, OtherSpellingsOfTypesAndOrders) {
   EXPECT_EQ(Codecs(R"({"order": "f"})"), Codecs(R"({"order": "F"})"));
 }
 
-// n5-zarr writes all of them as text.
+// n5-zarr writes all fill values as strings.
 TEST(ParseZarray, FillValuesThatAreTextAreReadAsNumbers) {
   const struct {
     std::string_view dtype, text, number;
