@@ -115,8 +115,8 @@ class Folder {
 
   [[nodiscard]] NodeId id() const { return id_; }
 
-  /// Loads the data of a listing. Must not be called if Open() returned true, because then nothing
-  /// may be listed.
+  /// Loads the data of a listing. Do not call it if Open() returned true, because the kernel may
+  /// then request no listing.
   [[nodiscard]] Result<void> Prepare() {
     return rest_ != nullptr ? rest_->Prepare() : Result<void>();
   }

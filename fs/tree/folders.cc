@@ -13,8 +13,7 @@ namespace {
 
 constexpr NodeId kUnknownInode = 0xffffffff;  // the inode of a listed name whose inode is unknown
 
-// A part whose entries do not change during its listing. It has the entries of the time when the
-// folder was opened.
+// A part whose entries are fixed when the folder is opened.
 class FixedPart final : public FolderPart {
  public:
   using ListFrom = std::function<Result<bool>(uint64_t from, const AddEntry& add)>;
@@ -51,13 +50,13 @@ std::unique_ptr<FolderPart> ViewFolders(const Entries& entries, const CurrentNod
       [node = root.node] { return node->freshness.validity(); });
 }
 
-// Whether a group has few enough nodes below it for a consolidated document.
+// Decides whether a group has few enough nodes below it for a consolidated document.
 struct MayConsolidate {
   std::function<bool()> takes_long;
   std::function<Result<bool>()> ask;
 };
 
-// Whether a view shows a consolidated document of a node; nullopt if MayConsolidate must decide.
+// True if a view shows a consolidated document of a node; nullopt if MayConsolidate must decide.
 std::optional<bool> KnowsConsolidated(const Nodes& nodes, const Node& node, size_t view) {
   if (node.views[view].consolidated.empty()) return false;
   const auto known = nodes.hierarchy().KnownConsolidated(node, view);
@@ -73,7 +72,7 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
   return std::make_unique<FixedPart>([&nodes, &contents, &entries, node, view, may_consolidate](
                                          uint64_t from, const AddEntry& add) -> Result<bool> {
     // A listing may not need a document made from several nodes, so the document is not made here.
-    // It is probably unchanged.
+    // Its inode is that of the latest known version, which is probably current.
     const auto made = [&](size_t document) {
       const uint32_t epoch = contents.made_documents().Current(
           node.record->DocumentId(view, VersionedDocument(document), 0));
@@ -82,7 +81,8 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
     const NodeView& shown = node.node->views[view];
     auto has_consolidated = KnowsConsolidated(nodes, *node.node, view);
     bool is_begun = false;
-    // The consolidated document is decided last and in a separate reply, because it may take long.
+    // The decision about the consolidated document comes last and in a separate reply, because it
+    // may take long.
     const auto decide = [&]() -> Result<bool> {
       if (has_consolidated) return *has_consolidated;
       auto has = may_consolidate.ask();
@@ -117,7 +117,7 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
       auto entry = kind == FileKind::kMadeDocument ? Result<Entry>(made(d))
                                                    : entries.Document(node, view, d);
       if (!entry) return Fail(entry);
-      // The folder was opened a while ago, so the kernel must look up the name again.
+      // If the folder was opened a while ago, the kernel must look up the name again.
       if (!nodes.hierarchy().IsFresh(*node.node, nodes.check_age())) {
         entry = NameOnly(entry->attributes.st_ino, S_IFREG);
       }
@@ -128,14 +128,14 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
   });
 }
 
-// The names below a group that belong to nodes or files, or may do so. Sets `has_others` if the
-// folder has or may have others.
+// The names below a group that belong or may belong to nodes or files. Sets `has_others` if the
+// folder has or may have other names.
 Result<Valid<std::vector<std::string>>> NamesBelow(const Nodes& nodes, const Node& group,
                                                    bool& has_others) {
   const Hierarchy& hierarchy = nodes.hierarchy();
   Valid<std::vector<std::string>> names;
   if (nodes.store().AnswersFast()) {
-    // The listing finds out which of the names are nodes.
+    // The listing checks which of the names are nodes.
     has_others = true;
     names.validity = Moment::Now(nodes.store()).validity() & group.freshness.validity();
     auto below = hierarchy.CandidateNames(group);
@@ -180,7 +180,7 @@ class ChildFolders final : public FolderPart {
       if (!added || !*added) return added;
       if (i == checked_) ++checked_;
     }
-    // Children that vanished with their group were left out, so check that the group exists.
+    // Children that vanished with their group were left out, so the group must still exist.
     const auto gone = has_others_ ? nodes_.WhyGone(*group_) : std::nullopt;
     if (gone) return tl::unexpected(*gone);
     return true;
@@ -193,13 +193,13 @@ class ChildFolders final : public FolderPart {
                                                     : Validity();
   }
 
-  // Whether there are more than `most` names, some of which may not be nodes.
+  // True if there are more than `most` names, some of which may not be nodes.
   bool MayHaveMoreThan(size_t most) const {
     const MutexLock lock(mutex_);
     return names_.size() > most;
   }
 
-  // Whether at most `most` of the names belong to nodes.
+  // True if at most `most` of the names belong to nodes.
   Result<bool> HasAtMost(size_t most) {
     const MutexLock lock(mutex_);
     if (const auto loaded = Load(); !loaded) return Fail(loaded);
@@ -260,7 +260,7 @@ class ChildFolders final : public FolderPart {
   const size_t view_;
   mutable Mutex mutex_;
   bool are_loaded_ GUARDED_BY(mutex_) = false;
-  bool has_others_ GUARDED_BY(mutex_) = false;  // the folder may have names that are not listed
+  bool has_others_ GUARDED_BY(mutex_) = false;  // true if the folder may have unlisted names
   std::vector<std::string> names_ GUARDED_BY(mutex_);
   // The number of names, from the first on, that were listed.
   uint64_t checked_ GUARDED_BY(mutex_) = 0;
@@ -284,7 +284,6 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
     const uint32_t epoch = contents.made_documents().Current((*record)->DocumentId(view, 0, 0));
     return add(*name, NameOnly((*record)->DocumentId(view, 0, epoch), S_IFREG), next);
   };
-  // Each node has two positions: one for its file, and one for its folder.
   return std::make_unique<FixedPart>(
       [&nodes, &entries, &failures, add_file, age, node = group.node, view,
        names = std::move(names)](uint64_t from, const AddEntry& add) -> Result<bool> {
@@ -439,7 +438,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
     return ChunkFolders(entries_, prefix, std::move(*coordinates), 0);
   }
   if (has_all) {
-    // The objects are contiguous, because the prefix leaves only the last axis, or all axes, open.
+    // The objects are contiguous, because the prefix fixes all axes except the last one, or none.
     ChunkCoordinates at{};
     for (size_t d = 0; d < prefix.level; ++d) at[d] = layout.PlaceOf(d, prefix.at[d]).outer;
     const uint64_t first = layout.outer_grid.Linear({at.data(), rank});

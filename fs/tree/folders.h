@@ -23,7 +23,7 @@ class Folders {
         failures_(failures),
         consolidated_max_(consolidated_max) {}
 
-  /// Opens a folder. Fails if its contents cannot be read, because it must not look empty.
+  /// Opens a folder. Fails if its contents cannot be read, because the folder must not look empty.
   [[nodiscard]] Result<std::unique_ptr<Folder>> Open(const Target& target) const;
   [[nodiscard]] std::unique_ptr<Folder> OpenStatus(const StatusFiles& files) const;
 

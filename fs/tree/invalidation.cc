@@ -29,12 +29,13 @@ class Finder {
       if (owner == nullptr) continue;
       NodeChanges& changed = changed_[owner];
       changed.is_itself = true;
-      // Nodes below a group have their own folders.
+      // For a group, only the group itself has changed, because nodes below it have their own
+      // folders.
       changed.is_everything = changed.is_everything || RangeOf(*owner) != nullptr;
     }
     bool has_changed_nodes = false;
     for (auto& [record, changed] : changed_) {
-      // An object outside the old layout may be inside the new one.
+      // The node first, because an object outside the old layout may be inside the new one.
       if (changed.is_itself) AddNode(*record, changed);
       AddObjects(*record, changed);
       has_changed_nodes = has_changed_nodes || changed.is_itself;
@@ -133,7 +134,8 @@ class Finder {
       for (const std::string_view document : {kZarrJson, kZarray, kZgroup, kZattrs, kZmetadata}) {
         Drop(record, view, std::string(document));
       }
-      // The kernel may have cached that a child does not exist, so the names of all children go.
+      // The kernel may have cached that a child does not exist, so the names of all changed
+      // children are dropped.
       for (const std::string& child : changed.children) DropNode(record, view, child);
     }
     AddConsolidated(record.path);
@@ -255,7 +257,7 @@ class Finder {
   std::map<NodeRecord*, NodeChanges> changed_;
   size_t left_ = kMaxInvalidatedEntries;
   bool are_all_named_ = true;
-  bool are_dropped_ = true;  // if false, names are only checked again
+  bool are_dropped_ = true;  // true if names are dropped; false if they are only checked again
 };
 
 }  // namespace

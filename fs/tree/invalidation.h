@@ -35,7 +35,7 @@ class EntryInvalidator {
 
 /// Passes each affected name to `invalidator`, some names twice. Returns false if the names are too
 /// many, or unknown; then every name must be invalidated. May read the store, to load nodes that
-/// changed or were evicted. For one thread at a time.
+/// changed or were evicted. Only one thread may call it at a time.
 [[nodiscard]] bool FindInvalidEntries(Nodes& nodes, const Changes& changes,
                                       EntryInvalidator& invalidator);
 

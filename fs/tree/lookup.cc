@@ -11,7 +11,7 @@ namespace {
 // The maximum number of attempts if a shard is replaced during a lookup.
 constexpr int kMaxAttempts = 3;
 
-// Whether `name` may be a chunk in the folder of an array that was never read.
+// True if `name` may be a chunk in the folder of an array that was never read.
 bool MayBeChunk(std::string_view name) {
   return name.find_first_not_of("0123456789.") == name.npos && !name.starts_with('.');
 }
@@ -34,8 +34,8 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
   const bool is_unknown = !entry && entry.error().code != ErrorCode::kWouldBlock && known->error &&
                           known->error->code != ErrorCode::kNotFound;
   if (!is_unknown) return entry;
-  // An unreadable node may have names that it did not have when it was last read. Readers take an
-  // error for an absent chunk, so the name becomes a file whose READ fails with the reason.
+  // An unreadable node may have names that it did not have when it was last read. Readers treat an
+  // error as an absent chunk, so the name becomes a file whose READ fails with the reason.
   const CurrentNode& node = known->current;
   const bool may_be_array = node.node == nullptr || node.node->group() == nullptr;
   if (folder.kind == Target::Kind::kFolder && may_be_array && MayBeChunk(name)) {
@@ -100,7 +100,7 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
 }
 
 Result<Entry> Lookup::Child(const std::string& path, size_t view, const std::string& name) const {
-  // If the node can be read, the lookup returns the same entry as the listing.
+  // If the node can be read, the lookup and the listing return equal entries.
   if (nodes_.store().AnswersFast()) {
     const auto listed = nodes_.List(path, view, nodes_.check_age());
     const bool is_absent = !listed && listed.error().code == ErrorCode::kNotFound;
@@ -113,7 +113,7 @@ Result<Entry> Lookup::Child(const std::string& path, size_t view, const std::str
   const auto child = nodes_.KnowListed(path, view);
   if (!child) return Fail(child);
   if (child->error && child->current.node != nullptr && child->current.node->is_file) {
-    return tl::unexpected(*child->error);  // no reader takes a missing stored file for a fill value
+    return tl::unexpected(*child->error);  // readers do not replace stored files with fill values
   }
   if (child->error) return entries_.UnreadableFolder(*child, view);
   if (!Hierarchy::Shows(*child->current.node, name, view)) return tl::unexpected(Absent("hidden"));
@@ -165,7 +165,7 @@ Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
   if (node.range != nullptr) {
     return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, known.why());
   }
-  // Below an unreadable group, only names that earlier workers knew as nodes are known to be nodes.
+  // Below an unreadable group, only names of nodes that were used before are known to be nodes.
   const CurrentNode child = nodes_.LastSeen(JoinKey(node.record->path, name));
   if (child.record == nullptr) return tl::unexpected(*known.error);
   return entries_.UnreadableFolder({child, known.error}, view);
@@ -212,7 +212,8 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
     if (entry) entry->name_timeout = Timeouts::kUnreadableName;
     return entry;
   }
-  // Where only requests for all its chunks could show that a folder is empty, it exists.
+  // The folder exists in any case if missing chunks also have files, if the array cannot be read,
+  // or if only requests for all of its chunks could show that it is empty.
   if (range.views[view].fill_chunk != nullptr || error != nullptr ||
       nodes_.store().ListsByAsking()) {
     return entries_.ChunkFolder(node, view, coordinates);

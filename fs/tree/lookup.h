@@ -1,6 +1,6 @@
 // Lookup: finds the entry of a name in a folder.
 //
-// Old readers take a failed lookup for an absent chunk, so everything that may exist has an entry
+// Old readers treat a failed lookup as an absent chunk, so everything that may exist has an entry
 // (entries.h). Thread-safe.
 #pragma once
 
@@ -23,7 +23,7 @@ class Lookup {
   [[nodiscard]] Result<Entry> Find(const Target& folder, const std::string& name) const;
 
   /// Returns the latest known entry of a name after its lookup was interrupted, because old readers
-  /// also take an interruption for an absent chunk. Fails if nothing is known about the name.
+  /// also treat an interruption as an absent chunk. Fails if nothing is known about the name.
   [[nodiscard]] Result<Entry> FindInterrupted(const Target& folder, const std::string& name) const;
 
  private:

@@ -1,5 +1,6 @@
-// Metrics: counts and durations of the kernel's requests by result, and all figures of a mount in
-// the Prometheus format (the file .zarrfs/metrics; docs/METRICS.md lists the figures).
+// Metrics: counts of the kernel's requests by operation and result, durations by operation, and all
+// figures of a mount in the Prometheus format (the file .zarrfs/metrics; docs/METRICS.md lists the
+// figures).
 #pragma once
 
 #include <array>
@@ -83,7 +84,7 @@ class RequestMetrics {
   /// Like End(), with the duration of a timed request.
   void EndAfter(Operation operation, int64_t duration_ns, RequestResult result, uint64_t bytes = 0);
 
-  /// Counts a file of `bytes` that was pushed to the kernel before a request for it.
+  /// Counts a file of `bytes` bytes that was pushed to the kernel before a request for it.
   void CountPrefetch(uint64_t bytes);
 
   /// Returns the counts. They are not a consistent snapshot.

@@ -1,7 +1,7 @@
 // Nodes: the groups and arrays of the store, together with their ids.
 //
-// In Zarr an absent chunk has a meaning: readers take a chunk whose lookup fails, for any reason,
-// for the fill value. So Know() returns the current node or, if it cannot be read, its latest
+// In Zarr an absent chunk has a meaning: if the lookup of a chunk fails, for any reason, readers
+// use the fill value. So Know() returns the current node or, if it cannot be read, its latest
 // snapshot with the error. Know() fails only for nodes that the store never had. Thread-safe.
 #pragma once
 

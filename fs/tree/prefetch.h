@@ -27,8 +27,8 @@ namespace zarrfs {
 /// Detects readers that read chunk files in the order of a listing, and decides how many files to
 /// prefetch for them.
 ///
-/// The kernel reads ahead within a file, but chunk files are small, so a program that
-/// reads them one after another waits for each. After three files in order, the following files are
+/// The kernel reads ahead within a file, but chunk files are small, so a program that reads them
+/// one after another waits for each. After three files in order, the following files are
 /// prefetched; their number doubles each time all of them have been read. For readers in any other
 /// order, nothing is prefetched. Thread-safe.
 class ReadingOrder {
@@ -77,8 +77,9 @@ class ReadingOrder {
     }
   }
 
-  /// Pauses prefetching for the reader of `place`, because it is useless now: the kernel does not
-  /// accept the files, whose names were not looked up, or other readers are active.
+  /// Pauses prefetching for the reader of `place`. Call if prefetching is useless now: the kernel
+  /// does not accept the files, because their names were not looked up, or other readers are
+  /// active.
   void Pause(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
     const MutexLock lock(part.mutex);
@@ -92,7 +93,7 @@ class ReadingOrder {
   static constexpr uint64_t kMaxGap = 16;  // in places without a file
 
   // A reader. The files in [begin, end) were read or prefetched. The next read is at `end` or a
-  // little later, or anywhere.
+  // little later, or at any place if `is_anywhere`.
   struct Stream {
     uint64_t folder = UINT64_MAX;
     uint64_t begin = 0;
@@ -129,12 +130,12 @@ class Prefetch {
 
   explicit Prefetch(const Contents& contents);
 
-  /// Starts prefetching through `offer`. Call once; without this call nothing is prefetched.
+  /// Starts pushing files through `offer`. Call once; without this call no file is pushed.
   void Start(Offer offer);
   /// Stops pushing; waits at most one second for a push in progress.
   void Stop();
 
-  /// A request that reads chunks. It must exist while its bytes are read.
+  /// Marks a running request that reads chunks. Must exist while the bytes are read.
   class Reading {
    public:
     explicit Reading(Prefetch& prefetch) : count_(prefetch.reading_) { ++count_; }
@@ -146,8 +147,8 @@ class Prefetch {
     std::atomic<uint32_t>& count_;
   };
 
-  /// Prefetches the files after a chunk file that was read from its beginning, at most `size`
-  /// bytes. Call after the reader has its answer. May take as long as reading kMaxBytes.
+  /// Prefetches the files after a chunk file of which a request has read up to `size` bytes from
+  /// the beginning. Call after the reader has its answer. May take as long as reading kMaxBytes.
   void AfterRead(const Target& chunk, const ChunkLocation& location, size_t size);
 
  private:

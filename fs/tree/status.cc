@@ -47,7 +47,8 @@ std::string Separator(const MountStatus& status) {
 }
 
 // The quantile `share` (such as 0.99) of the durations, in seconds, assuming a uniform distribution
-// inside buckets. In the last bucket, its lower end. `count` is the number of durations, above 0.
+// inside buckets. For a quantile in the last bucket, returns the bucket's lower end. `count` is the
+// number of durations, above 0.
 double Quantile(const Durations& durations, uint64_t count, double share) {
   const double wanted = share * static_cast<double>(count);
   double below = 0;  // the number of durations in lower buckets

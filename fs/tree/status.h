@@ -38,7 +38,7 @@ struct MountStatus : TreeOptions {
   // How changes are noticed, unless `immutable` or `ttl` determines it.
   std::string not_watched;  // why the store reports no changes; "" if it does
   WatchState watch;
-  /// The kernel can drop all names at once, so it caches them until a change.
+  /// True if the kernel can invalidate all names at once, so it caches them until a change.
   bool keeps_names = false;
   bool open_messages = false;
   // The number of versions of shards that are kept for readers that have them open.

@@ -7,7 +7,8 @@
 //
 // The kernel sends no message when a file is opened. So a lookup that finds changed contents makes
 // a snapshot, which has its own inode and an exact size. A snapshot is kept while the kernel knows
-// its inode, that is, while a program has it open, up to the latest kMaxSnapshots. Thread-safe.
+// its inode, for example because a program has it open, up to the latest kMaxSnapshots.
+// Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -55,12 +56,13 @@ class StatusFiles {
   }
 
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Whether the id is that of the folder or of a snapshot, including dropped snapshots.
+  /// True if the id is that of the folder or of a snapshot, including dropped snapshots.
   [[nodiscard]] static bool Has(NodeId id);
 
-  /// Looks up a file; nullopt if it does not exist. The kernel must forget each successful lookup.
+  /// Looks up a file; nullopt if it does not exist. Each successful lookup must later be passed to
+  /// Forget().
   [[nodiscard]] std::optional<Snapshot> Look(std::string_view name);
-  /// Records that the kernel forgets `looks` lookups that returned this id.
+  /// Records that the kernel has forgotten `looks` lookups that returned this id.
   void Forget(NodeId id, uint64_t looks);
   /// The snapshot with this id; nullopt if it was dropped.
   [[nodiscard]] std::optional<Snapshot> Find(NodeId id) const;

@@ -37,7 +37,7 @@ class Timeouts {
   Timeouts(const TreeOptions& options, const Store& store);
 
   /// The maximum age of an answer of the store when the kernel gets the answer. It is a small share
-  /// of a name's lifetime, in slow stores half of it, by which the lifetime is reduced.
+  /// of a name's lifetime, or half of it in slow stores. The lifetime is reduced by this share.
   [[nodiscard]] Age check_age() const { return check_age_; }
   /// The check age for objects that have not changed for long, whose names live longer.
   [[nodiscard]] Patience patience() const;
@@ -64,7 +64,7 @@ class Timeouts {
   /// name may be cached; names that are already cached are invalidated in that time.
   void set_is_changing(bool is_changing) { is_changing_ = is_changing; }
 
-  /// Whether the kernel can invalidate every name at once; false by default.
+  /// Sets whether the kernel can invalidate every name at once; false by default.
   void set_can_invalidate_all(bool can) { can_invalidate_all_ = can; }
   [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_; }
 

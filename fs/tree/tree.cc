@@ -178,7 +178,7 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
                          : Result<Entry>(entries_.Folder(node, target.view));
     case Target::Kind::kDocument: {
       if (target.file == FileKind::kAssembledFile) return entries_.FileAsOf(target);
-      // Whether an assembled file can be made is decided by the lookup.
+      // The lookup decides whether an assembled file can be made.
       const bool is_assembled = KindOfDocument(target.record->path, target.view, target.document) ==
                                 FileKind::kAssembledFile;
       if (target.file == FileKind::kUnreadable && (known.error || is_assembled)) {
@@ -245,9 +245,9 @@ Result<Entry> Tree::Attributes(NodeId id) {
     entry = location ? entries_.Chunk(*target->range, target->view, target->chunk, *location,
                                       target->epoch)
                      : Fail(location);
-    if (entry) entry->id = id;  // the inode has only the lower bits of its epoch
-    // A reader would take any other error for absence. After kStale, the kernel looks up the name
-    // again, and finds a file that cannot be read.
+    if (entry) entry->id = id;  // the inode has its epoch modulo kEpochs
+    // Readers would treat any other error as an absent chunk. After kStale, the kernel looks up the
+    // name again, and finds a file that cannot be read.
     if (!entry && entry.error().code != ErrorCode::kWouldBlock) {
       failures_.OnFailure("getattr", entry.error());
       entry.error().code = ErrorCode::kStale;
@@ -321,8 +321,8 @@ Result<void> Tree::CheckOpen(NodeId id) {
   if (is_current) return {};
   const auto newest = target ? NewestFile(*target) : Fail(target);
   if (!newest && newest.error().code == ErrorCode::kWouldBlock) return Fail(newest);
-  // An unreadable file can be opened after a lookup, because GDAL takes a file that cannot be
-  // opened for an absent chunk.
+  // For an unreadable file, the next lookup finds an inode that can be opened, because GDAL treats
+  // a file that cannot be opened as an absent chunk.
   if (newest && newest->id == id) return {};
   return Fail(ErrorCode::kStale, "this version of the file no longer exists");
 }

@@ -8,7 +8,7 @@
 //
 // Ids are the inode numbers that the kernel keeps (ids/node_table.h). Every member may be called
 // from any thread. It may wait for the store; inside a NoWaiting scope it fails with kWouldBlock
-// instead. No lock is held during a call of the store.
+// instead. No lock except that of an open folder is held during a call of the store.
 #pragma once
 
 #include <chrono>
@@ -56,11 +56,11 @@ class Tree {
 
   /// Returns the entry of a name in a folder; without an id if the name does not exist. Fails only
   /// with errors that say nothing about the name. "." is the folder or file itself, and ".." the
-  /// parent of a folder; with these, the kernel finds the inode of a file handle.
+  /// parent of a folder; the kernel uses them to find the inode of a file handle.
   [[nodiscard]] Result<Entry> LookUp(NodeId folder, const std::string& name);
   /// Like LookUp(), after an interruption; never waits.
   [[nodiscard]] Result<Entry> LookUpInterrupted(NodeId folder, const std::string& name);
-  /// Records that the kernel drops an inode that it has received `lookups` times.
+  /// Records that the kernel has forgotten `lookups` lookups that returned this id.
   void Forget(NodeId id, uint64_t lookups);
 
   [[nodiscard]] Result<Entry> Attributes(NodeId id);
@@ -69,7 +69,7 @@ class Tree {
   /// is the key of the object that contains the chunk; ".offset" and ".length" are in bytes of that
   /// object. kNotFound for other names and files.
   [[nodiscard]] Result<std::string> ExtendedAttribute(NodeId id, std::string_view name);
-  /// The names of a file's extended attributes, each with a NUL at its end; "" if it has none.
+  /// The names of a file's extended attributes, each followed by a NUL; "" if it has none.
   [[nodiscard]] Result<std::string> ExtendedAttributes(NodeId id);
 
   /// kStale if the inode does not represent the newest version of the file; the kernel then looks
@@ -103,13 +103,13 @@ class Tree {
 
   [[nodiscard]] Result<StoreCapacity> Capacity() const { return store_->Capacity(); }
 
-  /// Whether the id is that of the status folder or of a file in it.
+  /// True if the id is that of the status folder or of a file in it.
   [[nodiscard]] static bool IsStatus(NodeId id) { return StatusFiles::Has(id); }
   [[nodiscard]] static bool IsStatus(NodeId folder, std::string_view name) {
     return IsStatus(folder) || (folder == kRootId && name == StatusFiles::kFolderName);
   }
 
-  /// Whether every answer of the store is as fast as a local disk, so no request must wait.
+  /// True if the store answers as fast as a local disk, so no request must wait.
   [[nodiscard]] bool answers_fast() const { return answers_fast_; }
 
   // --- Once the mount answers --------------------------------------------------------------------
@@ -132,7 +132,8 @@ class Tree {
 
   /// Sets the capacities in bytes; takes effect immediately.
   void SetCacheSizes(uint64_t index_cache, uint64_t cache);
-  /// Evicts `bytes`, or everything that can be loaded again. Called when memory is short.
+  /// Evicts data that can be loaded again, until `bytes` bytes are freed or no such data are left.
+  /// Called when memory is short.
   void GiveUp(uint64_t bytes);
 
   [[nodiscard]] RequestMetrics& metrics() { return metrics_; }
@@ -154,11 +155,11 @@ class Tree {
   // The entry of the root. Waits at most RootCheck::kPatience, because the path to .zarrfs leads
   // through the root.
   Result<Entry> Root();
-  // The current entry of an id, except of a stored chunk.
+  // The current entry of an id other than that of a stored chunk.
   Result<Entry> CurrentEntry(const Target& target);
   Result<Entry> EntryAsOf(const Target& target, const KnownNode& known);
-  // The entry of the newest version of a readable file, from new answers of the store. Without an
-  // id if the chunk has another inode now, or none.
+  // The entry of the newest version of a readable file, from new answers of the store. It has no id
+  // if the layout of the array has changed, or if the chunk is missing and has no file.
   Result<Entry> NewestFile(const Target& target);
   Result<Entry> NewestChunk(const Target& target);
   void OnChange(const Changes& changes);

@@ -39,7 +39,7 @@ struct TreeOptions {
   std::optional<uint32_t> umask;  // bits removed from 0555 and 0444; default: the stored modes
   std::optional<uint32_t> uid;    // the owner of everything; default: the stored owners
   std::optional<uint32_t> gid;
-  // Whether users other than the mounting user see the store's permissions.
+  // True if users other than the mounting user may access the mount.
   bool is_for_others = false;
 
   // The memory of the mount, and how soon it notices changes.
