@@ -41,7 +41,7 @@ class CastCodec : public DecodedCastCodec {
 
 constexpr size_t kMaxScalars = 256;  // limited, because each entry is compared with every element
 
-// An element that is converted by an entry of "scalar_map", not by the general rules.
+// An entry of "scalar_map": an element, and the element to which it is converted.
 struct MappedScalar {
   Bytes from;
   Bytes to;
@@ -147,7 +147,7 @@ Result<size_t> NameMember(const CodecSpec& codec, std::string_view member,
   return ChoiceMember(codec, member, names, fmt::format("one of {}", fmt::join(names, ", ")));
 }
 
-// The names of the roundings, in the order of the enumeration.
+// The names of the values of Rounding, in the same order.
 constexpr std::array<std::string_view, 5> kRoundings = {
     "nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"};
 static_assert(static_cast<int>(Rounding::kNearestAway) == 4);

@@ -17,7 +17,8 @@ namespace zarrfs {
 namespace {
 
 const Bytef* Data(BytesView bytes) {
-  // If the pointer is null, zlib returns the initial value of the sum.
+  // zlib interprets a null pointer as a request for the initial value of the sum, so an empty input
+  // gets another pointer.
   static constexpr Bytef kNothing = 0;
   return bytes.empty() ? &kNothing : reinterpret_cast<const Bytef*>(bytes.data());
 }

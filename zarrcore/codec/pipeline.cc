@@ -15,9 +15,9 @@ namespace {
 // incompressible bytes beyond this bound.
 uint64_t BoundOfCompressed(uint64_t size) { return size + size / 8 + (uint64_t{64} << 10); }
 
-// numcodecs.delta interprets its input in the byte order of its own dtype. If the codec "bytes" has
-// another byte order, zarr-python reads values that differ from those it wrote, so such chains are
-// refused.
+// numcodecs.delta interprets its input in the byte order of its own dtype. Refuses chains in which
+// the codec "bytes" has another byte order, because zarr-python reads other values from them than
+// it wrote.
 Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
   for (size_t i = 0; i + 1 < codecs.size(); ++i) {
     if (codecs[i].name != "numcodecs.delta" || codecs[i + 1].name != "bytes") continue;

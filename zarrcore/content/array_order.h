@@ -9,7 +9,7 @@
 //
 // A step to a chunk that is not a neighbour may come from a reader that skips chunks, or from
 // another reader. In a pool, for example, each worker reads its own block. Both hypotheses are
-// followed. Blocks mostly have the size of previous blocks, so a reader that starts a row is
+// followed. Blocks usually have the size of previous blocks, so a reader that starts a row is
 // expected to read a box of the usual size, and nothing beyond.
 //
 // Threads that share a scan in C order request chunks in an order that loops cannot explain. These
@@ -39,7 +39,7 @@ class ArrayOrder {
  public:
   explicit ArrayOrder(const ChunkGrid& grid) : grid_(grid) {}
 
-  /// Returns true if a chunk is cached or being fetched.
+  /// True if a chunk is cached, being fetched or known to be missing, so it need not be fetched.
   using IsHere = std::function<bool(InnerIndex chunk)>;
 
   struct Next {
@@ -103,7 +103,7 @@ class ArrayOrder {
     std::vector<Loop> loops{};  // innermost loop first
     // A possible outer loop, after a single step to a chunk that is not a neighbour.
     std::optional<Loop> unsure{};
-    bool is_box = false;  // true if the loops describe a whole box, after which none is expected
+    bool is_box = false;  // true if the loops describe a whole box, so no chunk follows
     uint64_t steps = 0;   // the number of consecutive steps in order
     std::optional<uint64_t> row_end{};  // the previous end of the innermost loop
     size_t size = 0;                    // the target number of chunks ahead

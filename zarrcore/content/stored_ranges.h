@@ -119,7 +119,7 @@ class StoredRanges {
     mutable Mutex mutex_;
     uint64_t fetched_ GUARDED_BY(mutex_) = 0;  // the number of bytes in evicted ranges
     uint64_t wasted_ GUARDED_BY(mutex_) = 0;   // the number of these bytes that were never read
-    // By object: the first byte and end of each of its ranges.
+    // The first byte and the end of each range, by object.
     std::unordered_map<ObjectKey, std::set<std::pair<uint64_t, uint64_t>>, ObjectKeyHash> objects_
         GUARDED_BY(mutex_);
   };

@@ -32,8 +32,7 @@ inline constexpr size_t kMaxRank = 32;
 /// Maximum number of codecs in a chain. Each codec processes the whole chunk.
 inline constexpr size_t kMaxCodecs = 64;
 
-/// The codec of Zarr v2 structs whose fields have different byte orders. v3 does not define such a
-/// codec.
+/// The codec of Zarr v2 structs whose fields have different byte orders. v3 has no codec for them.
 inline constexpr std::string_view kMixedEndian = "zarrfs.mixed_endian";
 
 /// One codec of a chain. A short-hand string is a name with an empty configuration. "endian" is

@@ -206,7 +206,8 @@ class FilePlan {
   std::set<std::string> dimension_names_;
 };
 
-// Says why a file is CDF-5. `reasons`: the arrays that CDF-2 would omit, each with the reason.
+// The explanation for users why a file is CDF-5. `reasons`: the arrays that CDF-2 would omit, each
+// with the reason.
 std::string WhyCdf5(const std::vector<std::string>& reasons) {
   const size_t others = reasons.size() - 1;
   return fmt::format(
@@ -242,7 +243,7 @@ class NcViewImplementation final : public View {
     FilePlan plan(source, 2);
     if (source.netcdf == NetcdfFormat::kCdf2 || plan.left_out().empty()) return plan.Make();
     FilePlan larger(source, 5);
-    // Arrays that CDF-5 cannot contain either are no reason to use CDF-5.
+    // An array that CDF-5 cannot contain, either, is no reason to use CDF-5.
     if (larger.left_out().size() >= plan.left_out().size()) return plan.Make();
     std::vector<std::string> reasons = plan.left_out();
     std::erase_if(reasons, [&](const std::string& reason) {

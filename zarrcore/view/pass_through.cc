@@ -48,8 +48,8 @@ bool AreEqual(const Json& a, const Json& b) {
   });
 }
 
-// True if readers interpret both fill values as the same value. They accept any spelling of a
-// number, except an integer with a decimal point, and the strings of the specification.
+// True if readers interpret both fill values as the same value. Readers accept the strings of the
+// specification, and any spelling of a number except an integer with a decimal point.
 bool IsTheSameFill(const Json& rewritten, const Json& stored) {
   if (NonFinite(rewritten) || NonFinite(stored)) return false;
   if (rewritten.is_number() && stored.is_number()) {

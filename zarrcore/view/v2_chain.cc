@@ -145,7 +145,7 @@ class Translator {
         return Fail(ErrorCode::kUnsupported, "endian {} is not translated to v2", Excerpt(endian));
       }
       chain_.byte_order = endian == "big" ? '>' : '<';
-      if (has_filters_ && endian == "big") return NotTranslated(codec);  // see AddFilter()
+      if (has_filters_ && endian == "big") return NotTranslated(codec);  // see AddElementFilter()
       in_bytes_ = true;
     } else if (codec.name == "vlen-utf8" || codec.name == "vlen-bytes") {
       chain_.filters = Json::array({Json{{"id", codec.name}}});

@@ -115,7 +115,7 @@ Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout&
     if (stored.item_size == 0) return chain;  // elements of variable length are never decoded here
     return Fail(ErrorCode::kUnsupported, "{}", layout.inner_pipeline.error().message);
   }
-  // `extent` has at most as many elements as the chunk.
+  // The product does not overflow, because `extent` has at most as many elements as the chunk.
   encoding.size = CheckedProduct(extent).value_or(0) * type.item_size;
   const uint64_t largest = std::max(layout.inner_pipeline->decoded_size(), encoding.size);
   if (largest > kMaxChunkBytes) {
@@ -147,7 +147,7 @@ Result<ArrayView> V2View::ShowStoredV2(const ArrayMetadata& metadata, const Arra
                            ToV2Chain(layout, metadata.data_type, profile_) &&
                            !ToV2Chain(layout, metadata.data_type, profile_, context.compressors);
   if (has_unknown) {
-    ViewContext keeping = context;  // the store's own fill value
+    ViewContext keeping = context;  // keeps the store's own fill value
     keeping.fill = FillPolicy::kAsStored;
     if (auto shown = ShowArray(metadata, layout, keeping, /*must_decode=*/true)) return shown;
   }

@@ -91,7 +91,7 @@ struct ViewContext {
 
 /// The nodes that a view shows as one file each, in the folder of their parent group.
 enum class FileOf {
-  kNothing,  // no nodes: they are folders of documents and chunks
+  kNothing,  // none; nodes are folders of documents and chunks
   kArrays,   // arrays; groups are folders of these files
   kGroups,   // groups; a group is also a folder of the groups below it
 };

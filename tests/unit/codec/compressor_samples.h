@@ -18,7 +18,8 @@ inline Bytes Joined(Bytes a, const Bytes& b) {
   return a;
 }
 
-/// Expects that inputs of several lengths are the same after encoding and decoding.
+/// Expects that inputs of several lengths are the same after encoding and decoding, and that
+/// decoding them with a smaller limit is kDamaged.
 inline void ExpectThereAndBack(const BytesToBytesCodec& codec) {
   for (const size_t size : {1, 6, 300'000}) {
     const auto encoded = codec.Encode(Pattern(size));
