@@ -9,7 +9,7 @@
 namespace zarrfs {
 
 /// The wider type for elements of `type`: int8 for int2 and int4; uint8 for uint2, uint4 and bool;
-/// float32 for float16, bfloat16 and smaller floats; complex64 for complex numbers of such floats;
+/// float32 for float16, bfloat16 and smaller floats; complex64 for complex numbers of these floats;
 /// int64 for dates. nullopt for any other type.
 [[nodiscard]] std::optional<DataType> WideTypeOf(const DataType& type);
 

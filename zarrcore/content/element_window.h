@@ -17,7 +17,7 @@ struct ElementWindow {
   uint64_t count = 0;
 };
 
-/// Maximum number of chunks in a window, because one request may have to wait for all of them.
+/// Maximum number of chunks in a window. One request may have to wait for all of them.
 inline constexpr uint64_t kMaxChunksOfWindow = 4096;
 
 /// The window that contains element number `element`, which must exist. Windows do not overlap. If

@@ -56,10 +56,11 @@ class StoredRanges {
   /// True if a chunk of at most kBlock bytes is completely cached, being fetched or planned.
   [[nodiscard]] bool Has(const ChunkSource& source, const ChunkLocation& chunk);
 
-  /// The number of bytes to fetch ahead of a reader: eight times the bytes in flight at the
-  /// measured speed, but at most a quarter of the capacity.
+  /// The number of bytes to fetch ahead of a reader: eight times the bytes in flight at full speed,
+  /// at least 4 MiB, but at most 64 MiB and a quarter of the capacity.
   [[nodiscard]] uint64_t Ahead() const;
-  /// The number of bytes to fetch concurrently: twice the bytes in flight at full speed.
+  /// The number of bytes to fetch concurrently: twice the bytes in flight at full speed, at least
+  /// 2 MiB.
   [[nodiscard]] uint64_t AtOnce() const;
   /// True if many fetched bytes have not been read.
   [[nodiscard]] bool IsWasteful() const {

@@ -1,5 +1,5 @@
-// DecisiveDigest: identifies the parts of a zarr.json that decide which views show its node. For an
-// array, these are all parts except the values of most attributes.
+// DecisiveDigest: a digest of the parts of a zarr.json that decide which views show its node. For
+// an array, these are all parts except the values of most attributes.
 #pragma once
 
 #include <optional>

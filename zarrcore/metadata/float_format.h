@@ -37,11 +37,11 @@ struct FloatFormat {
 /// them.
 [[nodiscard]] std::optional<uint64_t> EncodeFloat(double value, const FloatFormat& format);
 
-/// The value of a code, exact except for the payload of NaNs. Ignores bits above the size of the
+/// The value of a code, exact except for the payload of NaNs. Ignores bits above those of the
 /// format.
 [[nodiscard]] double DecodeFloat(uint64_t bits, const FloatFormat& format);
 
-/// True if all bits above the size of the format are 0.
+/// True if all bits above those of the format are 0.
 [[nodiscard]] bool IsCode(uint64_t bits, const FloatFormat& format);
 
 }  // namespace zarrfs

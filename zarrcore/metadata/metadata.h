@@ -76,7 +76,7 @@ struct StoredDocuments {
   bool is_v2 = false;
   std::string document;               // zarr.json, .zarray or .zgroup
   std::optional<std::string> zattrs;  // v2: the contents of .zattrs, if it exists
-  bool has_zmetadata = false;         // v2: the group has a .zmetadata
+  bool has_zmetadata = false;         // v2: true if the group has a .zmetadata
 };
 
 struct ArrayMetadata {

@@ -20,7 +20,7 @@ struct OmeAttributes {
 
 /// The properties of a group that decide which of its attributes belong to OME-Zarr.
 struct OmePlace {
-  bool below_ome = false;      // an ancestor is an OME group
+  bool below_ome = false;      // true if an ancestor is an OME group
   std::string_view name = {};  // the last component of the group's path
 };
 
@@ -29,10 +29,10 @@ struct OmePlace {
 /// have a `well`, and GeoZarr has `multiscales`.
 [[nodiscard]] bool IsOme(const Json& attributes, const OmePlace& place);
 
-/// Returns the `attributes` of a group with the members of a 0.5 `ome` moved to the top level.
-/// Existing members stay unchanged. Members of other versions stay in `ome`, with a note. Version
-/// 0.6 is first converted to 0.5, if possible (ome06.h). A missing version means 0.5, because some
-/// writers omit it.
+/// Returns the `attributes` of a group with the members of a 0.5 `ome` moved to the top level. An
+/// existing attribute of the same name takes precedence, with a note. Members of other versions
+/// stay in `ome`, with a note. Version 0.6 is first converted to 0.5, if possible (ome06.h). A
+/// missing version means 0.5, because some writers omit it.
 [[nodiscard]] OmeAttributes AsOme04(Json attributes);
 
 /// Returns the `attributes` of a group with the members of 0.4 moved into `ome`. Members of other

@@ -184,8 +184,7 @@ void DropBadFillAttribute(Json& attributes, const DataType& type, std::string_vi
   attributes.erase(given);
 }
 
-// The names of the codecs, in the order of encoding. For describing an array that cannot be
-// decoded.
+// The names of the codecs, in the order of encoding. They describe an array that cannot be decoded.
 std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
   std::vector<CodecSpec> names;
   const auto add = [&](const Json& codec) {

@@ -63,7 +63,7 @@ struct AssembledFile {
 struct ElementRange {
   bool fits_int32 = false;  // for integers and dates: true if every value fits into an int32
   uint64_t text_bytes = 0;  // for strings: the length of the longest string in UTF-8, at least 1
-  // For strings of variable length: the length of the longest string, at least 1.
+  // For strings of variable length: the length of the longest string in characters, at least 1.
   uint64_t text_characters = 0;
 };
 /// The range of `elements` if they are integers that may exceed an int32, dates, or UTF-32 strings;

@@ -51,18 +51,18 @@ struct ReaderProfile {
   /// True if the reader uses the fill value for missing chunks and masks nothing, so .zarray may
   /// state any value.
   bool takes_fill_literally = false;
-  bool takes_complex_fill = true;  // accepts the fill value [re, im] of complex types
-  bool takes_text_fill = true;     // accepts fill values of fixed-length strings
+  bool takes_complex_fill = true;  // true if complex types may have the fill value [re, im]
+  bool takes_text_fill = true;     // true if fixed-length strings may have a fill value
   bool takes_all_uint64_fill = true;
   /// True if _FillValue stays an attribute, as a number of the array's type.
   bool keeps_fill_attribute = false;
-  bool needs_typed_fill = false;  // the reader infers the type of _FillValue; see v2_attributes.h
+  bool needs_typed_fill = false;  // true if the type of _FillValue is inferred; see v2_attributes.h
 
   // Properties of shapes.
   bool takes_scalars = true;  // if false, a scalar becomes a vector of one element
   // If false, an array with a dimension of length 0 is not shown.
   bool takes_empty_dimensions = true;
-  bool takes_padding = true;  // accepts chunks longer than the array
+  bool takes_padding = true;  // true if chunks may be longer than the array
   /// Maximum length of a dimension, and maximum number of elements in a chunk. Larger arrays are
   /// hidden.
   uint64_t largest_extent = std::numeric_limits<uint64_t>::max();
@@ -74,16 +74,16 @@ struct ReaderProfile {
   bool has_consolidated_metadata = false;
   // True if OME-Zarr 0.5 is shown as 0.4, with the files of OME groups; see ome.h.
   bool shows_ome_04 = false;
-  bool has_cf_time = false;       // dates are shown as numbers, which attributes explain
-  bool is_gdal = false;           // coordinate systems are shown as _CRS; see gdal_crs.h
-  bool takes_empty_names = true;  // accepts attributes with an empty name
-  bool is_netcdf = false;         // the reader reserves NCZarr's attribute names; see nczarr.h
+  bool has_cf_time = false;       // true if dates are shown as numbers that attributes explain
+  bool is_gdal = false;           // true if coordinate systems are shown as _CRS; see gdal_crs.h
+  bool takes_empty_names = true;  // true if attributes may have an empty name
+  bool is_netcdf = false;         // true if NCZarr's attribute names are reserved; see nczarr.h
   // True if attributes may only be numbers, booleans, lists of numbers, strings and objects.
   bool needs_plain_attributes = false;
   /// True if the reader identifies a dimension in the whole store only by its name; see
   /// shared_dimensions.h.
   bool shares_dimensions = false;
-  bool needs_strict_json = false;  // NaN and infinities in attributes become strings
+  bool needs_strict_json = false;  // true if NaN and infinities in attributes become strings
   // True if names of dimensions, attributes and nodes are restricted; see v2_attributes.h.
   bool needs_plain_names = false;
   // True if documents are in UTF-8. If false, non-ASCII characters are escaped.

@@ -10,7 +10,7 @@ struct Sample {
   const char* stored_type;
   const char* elements;
   const char* stored;
-  const char* decoded;  // by numcodecs, too; not `elements` if the differences were rounded
+  const char* decoded;  // as by numcodecs; differs from `elements` if differences were rounded
 };
 
 // c = numcodecs.Delta(dtype=…, astype=…); s = c.encode(elements); c.decode(s)
