@@ -232,7 +232,7 @@ void Server::OnMounted(fuse_session* session) {
   SetWaitingThreads(WaitingThreads(options_.connections));
   // notify_store waits while a READ holds the page's lock, so a second thread must be free to
   // answer that READ without waiting for the tree's store. So prefetching requires a store that
-  // answers fast. It is not used with io_uring, which has only one thread per core.
+  // answers fast. It is off with io_uring, which has only one thread per core.
   if (tree_->answers_fast() && options_.threads > 1 && !uses_io_uring_) {
     tree_->StartPrefetch([this, session](NodeId id, std::span<const std::byte> bytes) {
       fuse_bufvec data = FUSE_BUFVEC_INIT(bytes.size());
@@ -313,7 +313,7 @@ struct Server::Handlers {
 
   static void Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
     Server& self = Self(request);
-    // ENOSYS makes the kernel open files without a message from now on, and never release them.
+    // After ENOSYS, the kernel opens files without sending OPEN, and sends no RELEASE.
     if (!self.options_.open_messages) {
       CountAnswered(request, Operation::kOpen);
       fuse_reply_err(request, ENOSYS);
@@ -395,8 +395,8 @@ struct Server::Handlers {
     });
   }
 
-  // The kernel sends requests that write if the mount is not read-only. Another program may have
-  // mounted it so.
+  // The kernel sends write requests if the mount is writable, which is possible if another program
+  // made the mount.
   template <typename... Arguments>
   static void RefuseToWrite(fuse_req_t request, Arguments...) {
     CountAnswered(request, Operation::kOther);

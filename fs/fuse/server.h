@@ -57,7 +57,7 @@ class Server {
     uint64_t answered = 0;
     size_t unanswered = 0;
     std::chrono::steady_clock::duration oldest{};  // the age of the oldest unanswered request
-    uint32_t free_threads = 0;  // the number of threads that receive requests and are free
+    uint32_t free_threads = 0;  // the number of idle threads that can receive requests
   };
   /// Thread-safe.
   [[nodiscard]] Progress progress() const;

@@ -91,8 +91,8 @@ void OnInterrupt(fuse_req_t request, void* data) {
     if (found != requests.by_number.end()) pending = found->second.lock();
   }
   if (pending == nullptr) return;
-  // fuse_req_interrupt_func() itself is the caller, and the request must not be freed during that
-  // call. MakeInterruptible() answers afterwards.
+  // While `registering`, the caller is fuse_req_interrupt_func(), during which the request must not
+  // be freed. MakeInterruptible() answers afterwards.
   if (registering) {
     interrupted_already = true;
     return;

@@ -31,7 +31,7 @@ enum class FileKind : uint8_t {
 inline constexpr uint16_t kUnreadableEpoch = 0xffff;
 inline constexpr uint16_t kFillEpoch = 0xfffe;
 
-/// The document number of the document that NodeView::consolidated names.
+/// The document number of a consolidated document (NodeView::consolidated).
 inline constexpr size_t kConsolidatedDocument = kMaxDocuments - 1;
 /// The document number of a stored file, in every view that shows it.
 inline constexpr size_t kStoredFileDocument = kMaxDocuments - 2;

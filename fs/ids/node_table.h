@@ -118,7 +118,7 @@ inline constexpr std::chrono::seconds kReplacedRangeGrace{60};
 /// A list that grows at its end and is read without a lock.
 ///
 /// Elements are stored in blocks, each twice as large as the previous one, so no element ever
-/// moves. Append() may be called by one thread at a time; all other members are thread-safe.
+/// moves. Only one thread at a time may call Append(); all other members are thread-safe.
 template <typename T>
 class AppendList {
  public:

@@ -40,7 +40,7 @@ bool IsDead(const Mounted& mounted) {
   return mounted.type == kMountType && AskMount(mounted).state == MountState::kDead;
 }
 
-// Opens the file whose writing aborts a connection. Empty if this process cannot open it.
+// Opens the file that aborts a connection when it is written. Empty if this process cannot open it.
 Descriptor OpenAbort(dev_t number) {
   const std::string name = fmt::format("{}/abort", minor(number));
   Descriptor file(open(("/sys/fs/fuse/connections/" + name).c_str(), O_WRONLY | O_CLOEXEC));

@@ -55,8 +55,8 @@ ChildEnd RunChild(int limit_ms, Run run) {
 // Probes the mount, in the child process of AskMount(). Copies .zarrfs/options to `output`.
 MountState Ask(const Mounted& mounted, int output) {
   const std::string& path = mounted.path;
-  // For users other than the mounting user, including root, the kernel may answer without asking
-  // the mount, so root probes as the mounting user.
+  // For users other than the mounting user, including root, the kernel may answer without a request
+  // to the mount, so root probes as the mounting user.
   if (geteuid() == 0 && mounted.user != 0 &&
       (setresgid(mounted.group, mounted.group, mounted.group) != 0 ||
        setresuid(mounted.user, mounted.user, mounted.user) != 0)) {

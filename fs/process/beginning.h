@@ -22,12 +22,12 @@ class Beginning {
   Beginning(const std::string& mountpoint, std::string_view what)
       : mountpoint_(mountpoint), what_(what) {}
 
-  /// A child was started. `executes`: the child executes a program, which will report that it is
-  /// running.
+  /// Records that a child was started. `executes`: the child executes a program, which will report
+  /// that it is running.
   void OnStart(bool executes);
-  /// The child's program has reported that it is running.
+  /// Records that the child's program has reported that it is running.
   void OnBegun() { begun_ = true; }
-  /// The child has ended with `status`, from waitpid(2); nullopt if its status is unknown.
+  /// Records that the child has ended with `status`, from waitpid(2); nullopt if unknown.
   void OnEnd(std::optional<int> status);
   /// Returns what to do with a child that has not begun. Call once a second while a child exists.
   [[nodiscard]] Step Tick();

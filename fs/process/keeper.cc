@@ -91,7 +91,7 @@ class Keeper {
   void OnOpened(Message& message);
   void OnReady();
   void OnWorkerFailed(const Message& message);
-  // Ends the mount with the worker.
+  // Ends the worker, and the mount with it.
   void EndWorker();
   // Asks the worker to end, or kills it at once if it cannot be asked (`can` is false).
   // KillLateWorker() kills a worker that was asked and does not end.

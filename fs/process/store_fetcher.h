@@ -37,7 +37,7 @@ class StoreFetcher {
   /// Starts the first fetcher. Call before the first worker starts. `files`: the files of the
   /// options, if they are already open.
   [[nodiscard]] Result<void> Start(std::optional<OpenedFiles> files = std::nullopt);
-  /// Starts another fetcher after one has ended, after a pause.
+  /// If the fetcher has ended, starts another one, after a pause.
   void Attend();
   /// Replaces a fetcher whose program has not reported in time. Call once a second.
   void WatchBegin();

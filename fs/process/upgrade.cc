@@ -37,8 +37,7 @@ constexpr auto kConnectLimit = std::chrono::seconds(5);
 constexpr auto kReportLimit = std::chrono::seconds(60);
 constexpr std::string_view kTryWord = "--try";
 
-// The kernel gives a socket that is bound without a name the address "\0" and five hexadecimal
-// digits.
+// If a socket is bound without a name, its address is "\0" and five hexadecimal digits.
 struct Address {
   sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = {}};
   socklen_t size = sizeof(sa_family_t);

@@ -301,8 +301,8 @@ void Worker::Run() {
 
   std::thread([this] { Attend(); }).detach();
   fuse_loop_config* config = fuse_loop_cfg_create();
-  // If only this process had a descriptor of the device description from which it reads requests,
-  // they would be lost when it ends, instead of waiting for the next worker.
+  // Threads must not clone the device if another worker may take over. Requests that were read from
+  // a description of the device are lost when the last process that has the description ends.
   fuse_loop_cfg_set_clone_fd(config, WhyNoIoUring(options_).empty() ? 1 : 0);
   fuse_loop_cfg_set_max_threads(config, options_.threads);
   // Keeps idle threads (libfuse's default), because starting new threads costs more.

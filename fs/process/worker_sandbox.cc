@@ -114,8 +114,8 @@ Places PlacesToRead(const MountOptions& options, const Descriptor& source) {
     } else if (is_file) {
       AddFile(place, add, places.readable);
     } else if (add(place.folder)) {
-      // Another store may be renamed into the place of this one, so the parent is readable, too.
-      // Not if it is the root folder, because then all files of the machine would be readable.
+      // Another store may be renamed into the place of this one, so the parent is readable, too. A
+      // parent that is the root folder is excluded, because it would make all files readable.
       const auto above = std::filesystem::path(mounted.back().path).parent_path();
       if (above != "/") places.readable.push_back(above);
     }

@@ -26,7 +26,7 @@ struct WorkerSandbox {
 ///                 with links=follow. For a zip file, reading in the folder that contains it.
 ///                 Always in the folders of virtual=
 ///   system calls  only those on an allowlist
-///   capabilities  none; only the one to read any file, if root mounts
+///   capabilities  none, or only the one to read any file if root mounts
 ///   user          one without an account, if root mounts a store on local disks for everybody
 ///   network       none, if root mounts a store on local disks
 ///   sockets       only the given ones

@@ -180,7 +180,7 @@ class Workers {
   bool takes_over_ = false;                     // true if the current or last worker took over
   Beginning beginning_{mountpoint_, "worker"};  // for the current or last worker
   bool killed_here_ = false;                    // true if Kill() has killed the current worker
-  std::optional<Clock::time_point> killed_at_;  // when a worker was last killed by others
+  std::optional<Clock::time_point> killed_at_;  // when another process last killed a worker
   std::vector<pid_t> left_behind_;
   Heartbeat heartbeat_;
   WorkerLog log_{mountpoint_};

@@ -160,7 +160,7 @@ Result<void> Upgraded(const Mounted& mounted, const MountAnswer& answer, bool ve
   return {};
 }
 
-// Fails if the mount shows another store than `options`.
+// Fails if the mount shows a store other than that of `options`.
 Result<void> CheckSameStore(const Mounted& mounted, const MountOptions& options) {
   std::error_code error;
   const Source source(mounted.source);

@@ -180,7 +180,8 @@ class ChildFolders final : public FolderPart {
       if (!added || !*added) return added;
       if (i == checked_) ++checked_;
     }
-    // Children that vanished with their group were left out, so the group must still exist.
+    // The listing left out children that vanished with their group, so it fails if the group no
+    // longer exists.
     const auto gone = has_others_ ? nodes_.WhyGone(*group_) : std::nullopt;
     if (gone) return tl::unexpected(*gone);
     return true;

@@ -29,13 +29,13 @@ class Finder {
       if (owner == nullptr) continue;
       NodeChanges& changed = changed_[owner];
       changed.is_itself = true;
-      // For a group, only the group itself has changed, because nodes below it have their own
-      // folders.
+      // A change of a group's folder does not affect the nodes below the group, which have their
+      // own folders.
       changed.is_everything = changed.is_everything || RangeOf(*owner) != nullptr;
     }
     bool has_changed_nodes = false;
     for (auto& [record, changed] : changed_) {
-      // The node first, because an object outside the old layout may be inside the new one.
+      // Handles the node first, because an object outside the old layout may be inside the new one.
       if (changed.is_itself) AddNode(*record, changed);
       AddObjects(*record, changed);
       has_changed_nodes = has_changed_nodes || changed.is_itself;

@@ -79,8 +79,8 @@ class Nodes {
   /// evicted.
   [[nodiscard]] CurrentNode LastSeen(std::string_view path) const;
 
-  /// Returns why the store is gone; nullopt if it answers. Logs its disappearance and its return
-  /// once each.
+  /// Returns why the store is gone; nullopt if it answers. Logs once when the store disappears, and
+  /// once when it returns.
   std::optional<Error> CheckStore();
 
   /// Returns why the metadata document of a node has disappeared; nullopt if it exists. Without the

@@ -88,9 +88,9 @@ class ReadingOrder {
 
  private:
   static constexpr int kMinSteps = 3;      // the number of files in order before the first prefetch
-  static constexpr int kPausedSteps = 64;  // in files
+  static constexpr int kPausedSteps = 64;  // the length of a pause, in files read in order
   static constexpr int kMaxDoublings = 12;
-  static constexpr uint64_t kMaxGap = 16;  // in places without a file
+  static constexpr uint64_t kMaxGap = 16;  // the limit of places that a reader in order may skip
 
   // A reader. The files in [begin, end) were read or prefetched. The next read is at `end` or a
   // little later, or at any place if `is_anywhere`.

@@ -38,7 +38,7 @@ class StatusFiles {
   struct Snapshot {
     NodeId id = 0;
     std::shared_ptr<const std::string> text;
-    int64_t made_ns = 0;  // a time of the wall clock
+    int64_t made_ns = 0;  // when the snapshot was made, by the wall clock
   };
 
   struct File {

@@ -39,7 +39,7 @@ class Timeouts {
   /// The maximum age of an answer of the store when the kernel gets the answer. It is a small share
   /// of a name's lifetime, or half of it in slow stores. The lifetime is reduced by this share.
   [[nodiscard]] Age check_age() const { return check_age_; }
-  /// The check age for objects that have not changed for long, whose names live longer.
+  /// Like check_age(), for objects that have not changed for a long time. Their names live longer.
   [[nodiscard]] Patience patience() const;
 
   /// The timeout of the name of an object that last changed at `ctime_ns`, from an answer with the

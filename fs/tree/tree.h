@@ -82,8 +82,8 @@ class Tree {
   /// Returns bytes of a file from `offset` on: as many as fit `buffer`, fewer only at the end.
   /// Never fails with kNotFound.
   [[nodiscard]] Result<Piece> Read(NodeId id, uint64_t offset, std::span<std::byte> buffer);
-  /// Prefetches files that the reader may request next. Call with the arguments of Read() when the
-  /// reader has its answer.
+  /// Prefetches files that the reader may request next. Call with the arguments of Read(), after
+  /// the reply was sent.
   void PrefetchAfter(const Piece& piece, uint64_t offset, size_t size);
 
   struct OpenedFolder {
