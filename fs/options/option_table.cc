@@ -188,6 +188,10 @@ constexpr Option kOptions[] = {
      "a number of seconds from 1 to 3600", SetRemote<"timeout">},
     {"connections", "N", "maximum concurrent requests to a bucket or web server (default: 64)",
      "a number from 1 to 256", SetRemote<"connections">},
+    {"bandwidth", "SIZE",
+     "bytes of data per second that a bucket or web server may send: 10M\n"
+     "                        (default: no limit)",
+     "a size of 64k or more", SetRemote<"bandwidth">},
     {"disk_cache", "DIR",
      "cache objects of a bucket or web server in DIR, across mounts\n"
      "                        (default: only in memory)",

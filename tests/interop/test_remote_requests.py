@@ -239,6 +239,33 @@ def test_names_do_not_wait_behind_data(stores):
             assert len(documents) == 10 and all(chunk.result() for chunk in read)
 
 
+def test_bandwidth_limits_data_and_no_names(tmp_path):
+    rate = 1 << 20
+    group = zarr.create_group(tmp_path / "noise.zarr")
+    noise = np.random.default_rng(2).bytes(8 * rate)
+    for name, more in ("sharded", {"shards": (8 * rate,)}), ("plain", {}):
+        group.create_array(name, shape=(8 * rate,), chunks=(rate // 2,), dtype="u1", compressors=None, **more)[:] = np.frombuffer(noise, "u1")
+    for number in range(20):
+        group.create_group(f"g{number}")
+    zarr.consolidate_metadata(tmp_path / "noise.zarr")
+    age(tmp_path)
+    with faulty_server.serving(tmp_path) as server, mounted(f"{server.url}/noise.zarr", f"view=v2,bandwidth={rate},timeout=2") as point:
+        begun = time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            read = [pool.submit((point / array / str(number)).read_bytes) for array in ("sharded", "plain") for number in range(16)]
+            time.sleep(0.5)
+            asked_at = time.monotonic()
+            assert all((point / f"g{number}/.zgroup").read_bytes() for number in range(20))
+            names_took = time.monotonic() - asked_at
+            assert not all(chunk.done() for chunk in read)
+            data = b"".join(chunk.result() for chunk in read)
+        took = time.monotonic() - begun
+        assert data == 2 * noise, "what waits longer than timeout= fails none of them"
+        received = json.loads((point / ".zarrfs/status.json").read_text())["network"]["received_bytes"]
+    assert received / (took + 1) < 1.1 * rate + (8 << 20) / took, (received, took)
+    assert took > 10 and names_took < 2, (took, names_took)
+
+
 def test_readers_wait_at_once_up_to_connections(stores):
     running, most, barrier = [], [], threading.Event()
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "zarrcore/net/aws_profile.h"
+#include "zarrcore/net/bandwidth_limit.h"
 #include "zarrcore/net/fetch_disk.h"
 #include "zarrcore/net/fetch_job.h"
 #include "zarrcore/net/http_transfer.h"
@@ -32,8 +33,6 @@ constexpr size_t kMaxJobs = 8192;
 // Maximum pause before the second attempt, and before later attempts.
 constexpr auto kFirstPause = milliseconds(100);
 constexpr auto kLongestPause = milliseconds(5000);
-// Time limit while the store has never answered, to detect a wrong address early.
-constexpr auto kFirstPatience = milliseconds(10'000);
 // The interval at which missing credentials are polled.
 constexpr auto kWaitForKey = milliseconds(50);
 // One in N concurrent requests is reserved for names.
@@ -54,6 +53,7 @@ class FetchServer {
         channel_(channel),
         memory_(FetchChannel::Map(channel.memory)),
         connections_(source.options.connections),
+        bandwidth_(source.options.bandwidth),
         multi_(curl_multi_init(), curl_multi_cleanup),
         disk_(std::move(disk), [multi = multi_.get()] { curl_multi_wakeup(multi); }) {
     if (getrandom(&generation_, sizeof generation_, 0) < 0) generation_ = 1;
@@ -79,15 +79,14 @@ class FetchServer {
   // Starts requests that are due. Requests for names come before requests for data.
   void BeginDue();
   void BeginDue(Clock::time_point now, bool is_data);
-  // Requests for objects with a known version are for data. So are all requests below a prefix of
-  // virtual=, because its server may be slow and some requests must remain for the store's names.
-  [[nodiscard]] static bool IsData(const Job& job) {
-    return job.request.is_conditional || job.request.store != 0;
+  // True if bandwidth= delays the request. What is repeated is charged, but does not wait.
+  [[nodiscard]] bool IsDelayed(const Job& job, Clock::time_point now) const {
+    return job.attempts == 0 && job.is_charged() && !bandwidth_.MayBegin(now);
   }
   [[nodiscard]] bool MayBegin(const Job& job) const {
     const auto may_begin = [&](size_t running, size_t limit) {
       const size_t for_names = limit == 1 ? 0 : std::max<size_t>(limit / kShareOfNames, 1);
-      return running < limit - (IsData(job) ? for_names : 0);
+      return running < limit - (job.is_data() ? for_names : 0);
     };
     return may_begin(running_.size(), connections_) &&
            may_begin(job.origin.running, job.origin.limit.now());
@@ -122,6 +121,7 @@ class FetchServer {
   const FetchChannel& channel_;
   std::byte* const memory_;
   const size_t connections_;
+  BandwidthLimit bandwidth_;
   const std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
   std::deque<Origin> origins_;  // indexed by FetchRequest::store; elements never move
   uint64_t generation_ = 1;
@@ -158,13 +158,10 @@ void FetchServer::Take(FetchRequest request) {
   }
   const auto now = Clock::now();
   Origin& origin = origins_[request.store];
-  const milliseconds patience = std::chrono::seconds(origin.source.options.timeout);
-  waiting_.push_back(
-      {.request = std::move(request),
-       .origin = origin,
-       .deadline = now + (origin.has_answered ? patience
-                                              : std::min(patience, milliseconds(kFirstPatience))),
-       .next = now});
+  waiting_.push_back({.request = std::move(request),
+                      .origin = origin,
+                      .deadline = now + origin.patience(),
+                      .next = now});
   disk_.Ask(waiting_, std::prev(waiting_.end()));
 }
 
@@ -235,6 +232,10 @@ bool FetchServer::Begin(Jobs::iterator job) {
     Redirect(job->redirected, get);
     job->cache = nullptr;
   }
+  if (job->is_charged()) {
+    job->charged = job->request.range.length;
+    bandwidth_.Charge(job->charged, job->begun);
+  }
   get.limit_ms = std::max<int64_t>(
       std::chrono::ceil<milliseconds>(job->deadline - Clock::now()).count(), kMinAttempt.count());
   job->transfer->Prepare(std::move(get));
@@ -264,11 +265,14 @@ void FetchServer::BeginDue() {
 void FetchServer::BeginDue(Clock::time_point now, bool is_data) {
   for (auto job = waiting_.begin(); job != waiting_.end();) {
     const auto next = std::next(job);
-    if (IsData(*job) != is_data) {
+    if (job->is_data() != is_data) {
       job = next;
       continue;
     }
-    if (now >= job->deadline) {
+    // The deadline begins when the limit lets the request begin.
+    if (IsDelayed(*job, now)) {
+      job->deadline = now + job->origin.patience();
+    } else if (now >= job->deadline) {
       Error error = job->problem;
       if (error.message.empty()) {
         error = {ErrorCode::kTimedOut, job->origin.Name(job->request) + ": no answer in time"};
@@ -290,6 +294,7 @@ void FetchServer::End(CURL* handle, CURLcode code) {
   if (job == running_.end()) return;
   const HttpReply reply = job->transfer->Finish(code);
   FetchChannel::Count(channel_.memory, job->request.kind, reply.received);
+  bandwidth_.Correct(std::exchange(job->charged, 0), job->is_charged() ? reply.received : 0);
   Stop(job);
   // The received bytes are moved out of the job. If the request must be repeated, they are freed.
   Decide(job, reply, std::exchange(job->own, {}));
@@ -450,7 +455,7 @@ milliseconds FetchServer::Pause() const {
   if (disk_.size() > 0) pause = std::min(pause, milliseconds(100));
   for (const Job& job : waiting_) {
     auto due = job.deadline;
-    if (MayBegin(job)) due = std::min(due, job.next);
+    if (MayBegin(job)) due = std::min(due, IsDelayed(job, now) ? bandwidth_.next() : job.next);
     const auto left = std::chrono::ceil<milliseconds>(due - now);
     pause = std::clamp(left, milliseconds(0), pause);
   }

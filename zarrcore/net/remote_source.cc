@@ -23,6 +23,7 @@ constexpr uint64_t kMaxTimeout = 3600;
 constexpr uint64_t kMaxConnections = 256;
 constexpr uint64_t kMaxListMax = 1'000'000;
 constexpr uint64_t kMinDiskCache = 64u << 20;
+constexpr uint64_t kMinBandwidth = 64u << 10;
 
 bool IsAlphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -38,10 +39,10 @@ bool SetNumber(std::string_view value, uint64_t max, uint64_t& number) {
   return number > 0 && number <= max;
 }
 
-bool SetSize(std::string_view value, uint64_t& bytes) {
+bool SetSize(std::string_view value, uint64_t min, uint64_t& bytes) {
   const auto size = ParseSize(value);
   bytes = size.value_or(bytes);
-  return size >= kMinDiskCache;
+  return size >= min;
 }
 
 // True if the bucket's name can be the first label of a host name that a certificate for "*.HOST"
@@ -196,7 +197,8 @@ bool SetRemoteOption(std::string_view name, std::string_view value, RemoteOption
   if (name == "list") return set_file(options.list_file);
   if (name == "query") return set_file(options.query_file);
   if (name == "disk_cache") return set_file(options.disk_cache);
-  if (name == "disk_cache_size") return SetSize(value, options.disk_cache_size);
+  if (name == "disk_cache_size") return SetSize(value, kMinDiskCache, options.disk_cache_size);
+  if (name == "bandwidth") return SetSize(value, kMinBandwidth, options.bandwidth);
   if (name == "via") return AddCacheAddress(value, options.caches);
   if (name == "addressing") {
     options.addressing = value == "auto" ? "" : value;
@@ -320,6 +322,7 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
     fetched.name = source;
     fetched.options.timeout = options.timeout;
     fetched.options.connections = options.connections;
+    fetched.options.bandwidth = options.bandwidth;
     fetched.options.disk_cache = options.disk_cache;
     fetched.options.disk_cache_size = options.disk_cache_size;
   }

@@ -39,6 +39,7 @@ struct RemoteOptions {
   uint64_t timeout = 60;              // in seconds, until a request finally fails
   uint64_t list_max = 10'000;  // the maximum number of requests to list an array without list_file
   uint64_t connections = 64;   // maximum number of concurrent requests
+  uint64_t bandwidth = 0;      // maximum bytes of data per second; 0: no limit
   std::string disk_cache;      // a folder that keeps fetched bytes; "" for none
   uint64_t disk_cache_size = 10ULL << 30;  // the maximum size of the disk cache in bytes
   // The addresses of caches that requests go through (net/cache_route.h): "http://cache1:8080".

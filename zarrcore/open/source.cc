@@ -376,6 +376,19 @@ bool NeedsFetcher(const Source& source, std::span<const VirtualPrefix> prefixes)
   return source.needs_fetcher() || !std::ranges::all_of(prefixes, &VirtualPrefix::is_local);
 }
 
+namespace {
+
+// How long the fetcher may take to answer. With bandwidth=, a request may wait for all others that
+// can be made at once.
+std::chrono::seconds LongestAnswer(const RemoteOptions& options) {
+  const std::chrono::seconds patience = std::chrono::seconds(options.timeout) + kFetcherStart;
+  if (options.bandwidth == 0) return patience;
+  return patience +
+         std::chrono::seconds(2 * options.connections * kMaxFetchBytes / options.bandwidth);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess access) {
   const Location location = source.Locate(access.folder);
   SourceCommit commit{.is_given = !access.at.empty(), .period = access.period};
@@ -391,8 +404,7 @@ Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess acc
   std::shared_ptr<const FetchClient> client;
   if (NeedsFetcher(source, access.virtual_prefixes)) {
     auto opened = OpenFetchClient(std::move(access.fetch_socket), *access.fetch_memory,
-                                  std::chrono::seconds(access.remote.timeout) + kFetcherStart,
-                                  std::move(access.on_notice));
+                                  LongestAnswer(access.remote), std::move(access.on_notice));
     if (!opened) return Fail(opened);
     client = *std::move(opened);
   }

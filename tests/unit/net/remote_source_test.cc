@@ -102,7 +102,10 @@ TEST_F(RemoteSourceTest, OptionsTakeWhatTheyTake) {
   EXPECT_EQ(options_.timeout, 5U);
   EXPECT_TRUE(SetRemoteOption("absent", "403", options_));
   EXPECT_TRUE(options_.forbidden_is_absent);
+  EXPECT_TRUE(SetRemoteOption("bandwidth", "64k", options_));
+  EXPECT_EQ(options_.bandwidth, 64U << 10);
   for (const auto& [name, value] : {std::pair{"timeout", "0"},
+                                    {"bandwidth", "63k"},
                                     {"timeout", "x"},
                                     {"absent", "500"},
                                     {"connections", "1000"},
