@@ -16,6 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 READERS_FOLDER = pathlib.Path(__file__).with_name("readers")
 ZARRFS = pathlib.Path(os.environ.get("ZARRFS_BIN") or ROOT / "build/release/bin/zarrfs").resolve()
 ZARRCTL = ZARRFS.with_name("zarrctl")
+# Sanitizers take memory of their own, and choose the layout of a process.
+IS_SANITIZED = (sanitizers := ZARRFS.with_name("sanitizers")).is_file() and sanitizers.read_text().strip() != ""
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 ZARR2_PYTHON = str(ROOT / "build/python/zarr2/bin/python")

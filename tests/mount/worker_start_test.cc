@@ -80,6 +80,8 @@ TEST_F(WorkerStartTest, EachWorkerHasAnAddressLayoutOfItsOwn) {
   std::set<std::string> programs;
   std::set<std::string> stacks;
   const auto add = [&](pid_t pid) {
+    // A worker that has answered executes its own program. The kernel has the chunks.
+    EXPECT_NE(ReadFile(mnt_ / ".zarrfs/status.json"), "");
     const auto [program, stack] = LayoutOf(pid);
     EXPECT_NE(stack, "");
     programs.insert(program);
