@@ -24,12 +24,14 @@ namespace {
 constexpr std::string_view kMagic = "zarrfs inode numbers 1\n";
 constexpr auto kLockPeriod = std::chrono::milliseconds(50);
 constexpr size_t kPieceBytes = size_t{64} << 10;
+// How often Save() begins again because a worker has compacted the journal.
+constexpr int kAttempts = 3;
 constexpr uint64_t kGenerations = uint64_t{1} << 31;
 
 struct Head {
   std::array<char, 32> magic{};  // kMagic, padded with zeros
   uint64_t is_last = 0;          // 1 if the journal has not changed since it was saved
-  IdJournal::Header journal;
+  IdJournal::Header journal;     // `lost` is 1 while records are being replaced
 };
 
 Error OfSystem(std::string_view what) {
@@ -70,7 +72,7 @@ Head HeadWith(const IdJournal::Header& journal, bool is_last) {
 // records themselves.
 bool Fits(const Head& head) {
   const IdJournal::Header& journal = head.journal;
-  return journal.format == IdFormat() && journal.lost == 0 &&
+  return journal.format == IdFormat() && journal.lost == 0 && journal.rewrites % 2 == 0 &&
          journal.used <= IdJournal::kMaxBytes && journal.next_low >= IdJournal::kFirstPosition &&
          journal.next_low <= IdJournal::kHighStart && journal.next_high >= IdJournal::kHighStart &&
          journal.next_high <= IdJournal::kPositions;
@@ -111,7 +113,8 @@ Result<std::string> IdFile::Load(const Descriptor& file, const Descriptor& journ
   // The file is empty, because Open() refuses other short files.
   if (!ReadValue(file, head)) return text;
   if (!Fits(head)) {
-    text = "the file is full or has another version, so all inode numbers change";
+    text = "the file is full, incomplete or has another version, so all inode numbers change";
+    head.journal = {.lost = 1};
   } else {
     head.journal.processes = 0;
     if (head.is_last == 0) {
@@ -124,6 +127,7 @@ Result<std::string> IdFile::Load(const Descriptor& file, const Descriptor& journ
         !WriteValue(journal, head.journal)) {
       if (ftruncate(journal.get(), 0) != 0) return tl::unexpected(OfSystem("ids"));
       text = "the file is incomplete, so all inode numbers change";
+      head.journal = {.lost = 1};
     } else if (ftruncate(journal.get(), static_cast<off_t>(kHeadBytes + head.journal.used)) != 0) {
       return tl::unexpected(OfSystem("ids"));
     }
@@ -135,23 +139,60 @@ Result<std::string> IdFile::Load(const Descriptor& file, const Descriptor& journ
   return text;
 }
 
-Result<void> IdFile::Save(bool last) {
-  IdJournal::Header journal;
-  if (!ReadValue(journal_, journal)) return Fail(ErrorCode::kIo, "cannot read the journal of ids");
-  // Reads the head again, because positions are allocated before their records are written.
-  const uint64_t used = journal.used;
-  if (!ReadValue(journal_, journal)) return Fail(ErrorCode::kIo, "cannot read the journal of ids");
-  journal.used = used;
-  if (used > IdJournal::kMaxBytes)
-    return Fail(ErrorCode::kDamaged, "the journal has {} bytes of ids, more than its limit", used);
-  if (used < saved_) saved_ = 0;
-  if (!Copy(journal_, file_, kHeadBytes + saved_, kHeadBytes + used)) {
+Result<bool> IdFile::SaveRecords(const IdJournal::Header& journal) {
+  Head head;
+  const bool is_new = !ReadValue(file_, head);
+  const bool is_changed = !is_new && (!Fits(head) || head.journal.rewrites != journal.rewrites ||
+                                      head.journal.generation != journal.generation ||
+                                      head.journal.used > journal.used);
+  if (is_changed) {
+    head.journal.lost = 1;
+    if (!WriteValue(file_, head) || fdatasync(file_.get()) != 0 ||
+        ftruncate(file_.get(), static_cast<off_t>(kHeadBytes)) != 0) {
+      return tl::unexpected(OfSystem("the file cannot be written"));
+    }
+  }
+  // Records that the file has already are not written again.
+  const uint64_t saved = is_new || is_changed ? 0 : head.journal.used;
+  if (!Copy(journal_, file_, kHeadBytes + saved, kHeadBytes + journal.used) ||
+      (is_changed && fdatasync(file_.get()) != 0)) {
     return tl::unexpected(OfSystem("the file cannot be written"));
   }
+  IdJournal::Header now;
+  if (!ReadValue(journal_, now)) return Fail(ErrorCode::kIo, "cannot read the journal of ids");
+  return now.rewrites == journal.rewrites;
+}
+
+Result<void> IdFile::Save(bool last) {
+  const auto unreadable = [] { return Fail(ErrorCode::kIo, "cannot read the journal of ids"); };
+  IdJournal::Header journal;
+  bool is_consistent = false;
+  for (int attempt = 0; !is_consistent && attempt < kAttempts; ++attempt) {
+    // `rewrites` is read before the rest and compared after the copy.
+    if (!ReadValue(journal_, journal)) return unreadable();
+    const uint64_t rewrites = journal.rewrites;
+    if (!ReadValue(journal_, journal)) return unreadable();
+    journal.rewrites = rewrites;
+    if (journal.used > IdJournal::kMaxBytes) {
+      return Fail(ErrorCode::kDamaged, "the journal has {} bytes of ids, more than its limit",
+                  journal.used);
+    }
+    // A worker is changing records, or was killed while it did.
+    if (rewrites % 2 != 0) return {};
+    const auto saved = SaveRecords(journal);
+    if (!saved) return Fail(saved);
+    is_consistent = *saved;
+  }
+  // The next call tries again. The file is still as it was, or marked as unusable.
+  if (!is_consistent) return {};
+  // Reads the head again, because positions are allocated before their records are written.
+  const auto [used, rewrites] = std::pair(journal.used, journal.rewrites);
+  if (!ReadValue(journal_, journal)) return unreadable();
+  journal.used = used;
+  journal.rewrites = rewrites;
   if (!WriteValue(file_, HeadWith(journal, last))) {
     return tl::unexpected(OfSystem("the file cannot be written"));
   }
-  saved_ = used;
   return {};
 }
 

@@ -43,13 +43,16 @@ class IdFile {
       : file_(std::move(file)), journal_(std::move(journal)) {}
 
   /// Copies the new records of the journal to the file. `last`: the journal will not change again.
-  /// Not thread-safe.
+  /// If earlier records have changed (IdJournal::Header::rewrites), marks the file as unusable
+  /// until all of them are on the disk, so the file never has records of both. Not thread-safe.
   [[nodiscard]] Result<void> Save(bool last = false);
 
  private:
+  // Copies the records that `journal` counts. False if they changed in the meantime.
+  Result<bool> SaveRecords(const IdJournal::Header& journal);
+
   Descriptor file_;
   Descriptor journal_;
-  uint64_t saved_ = 0;  // the number of bytes of records that this process has saved
 };
 
 }  // namespace zarrfs

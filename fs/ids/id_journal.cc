@@ -9,7 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <random>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -33,9 +35,44 @@ struct RecordHead {
   uint32_t text_bytes = 0;  // the length of the string; for an epoch, the epoch
 };
 constexpr int kBitsOfKind = 8;
+constexpr uint32_t kEpochKind = 6;
 constexpr uint32_t kMaxTables = 1u << (32 - kBitsOfKind);
 
 constexpr size_t Padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+// A record, as views of its bytes.
+struct Record {
+  uint32_t kind = 0;   // 0 for a malformed record
+  uint32_t table = 0;  // only of an epoch, as is `epoch`
+  uint32_t epoch = 0;
+  std::array<uint64_t, kMaxNumbers> numbers{};
+  std::string_view text;
+  std::string_view bytes;  // the whole record
+};
+
+// Removes the first record from `bytes`.
+Record TakeRecord(std::string_view& bytes) {
+  // The number of numbers in a record, by kind.
+  constexpr std::array<size_t, 7> kNumbers = {0, 2, 2, 4, 5, 2, 2};
+  RecordHead head;
+  if (bytes.size() < sizeof head) return {};
+  std::memcpy(&head, bytes.data(), sizeof head);
+  Record record{.kind = head.kind & ((1u << kBitsOfKind) - 1),
+                .table = head.kind >> kBitsOfKind,
+                .epoch = head.text_bytes,
+                .text = {},
+                .bytes = {}};
+  if (record.kind == kEpochKind) head.text_bytes = 0;
+  if (record.kind == 0 || record.kind >= kNumbers.size() || head.text_bytes > kMaxText) return {};
+  const size_t numbers = kNumbers[record.kind] * sizeof(uint64_t);
+  const size_t size = sizeof head + numbers + Padded(head.text_bytes);
+  if (bytes.size() < size) return {};
+  std::memcpy(record.numbers.data(), bytes.data() + sizeof head, numbers);
+  record.text = bytes.substr(sizeof head + numbers, head.text_bytes);
+  record.bytes = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  return record;
+}
 
 // True if `path` has the form of a path in a store: "", "a", "a/b".
 bool IsPath(std::string_view path) {
@@ -103,26 +140,41 @@ Result<void> IdJournal::Continue(Descriptor file) {
   }
   predecessors_ = found.processes;
   header_->processes = found.processes + 1;
-  std::string bytes;
   holds_ = found.format == IdFormat() && found.lost == 0 && found.used <= kMaxBytes &&
-           found.used + kHeaderBytes <= std::max(size, kHeaderBytes);
+           found.rewrites % 2 == 0 && found.used + kHeaderBytes <= std::max(size, kHeaderBytes);
   if (holds_) {
-    bytes.resize(found.used);
-    for (size_t have = 0; holds_ && have < bytes.size();) {
-      const ssize_t more = pread(file_.get(), bytes.data() + have, bytes.size() - have,
-                                 static_cast<off_t>(kHeaderBytes + have));
-      holds_ = more > 0;
-      have += holds_ ? static_cast<size_t>(more) : 0;
-    }
+    const auto bytes = ReadRecords(found.used);
+    holds_ = bytes && Parse(*bytes, found, kept_);
   }
-  holds_ = holds_ && Parse(bytes, found, kept_);
   if (!holds_) kept_ = {};
   const MutexLock lock(mutex_);
   tables_ = kept_.tables;
   ranges_ = static_cast<uint32_t>(kept_.ranges.size());
   header_->lost = 0;
   header_->format = IdFormat();
-  return Cut(holds_ ? found.used : 0);
+  if (!holds_) BeginRewrite();
+  auto cut = Cut(holds_ ? found.used : 0);
+  if (!holds_) EndRewrite();
+  return cut;
+}
+
+std::optional<std::string> IdJournal::ReadRecords(uint64_t bytes) const {
+  std::string read(bytes, '\0');
+  for (size_t have = 0; have < read.size();) {
+    const ssize_t more = pread(file_.get(), read.data() + have, read.size() - have,
+                               static_cast<off_t>(kHeaderBytes + have));
+    if (more <= 0) return std::nullopt;
+    have += static_cast<size_t>(more);
+  }
+  return read;
+}
+
+void IdJournal::BeginRewrite() {
+  __atomic_store_n(&header_->rewrites, header_->rewrites | 1, __ATOMIC_SEQ_CST);
+}
+
+void IdJournal::EndRewrite() {
+  __atomic_store_n(&header_->rewrites, header_->rewrites + 1, __ATOMIC_SEQ_CST);
 }
 
 Result<void> IdJournal::Cut(uint64_t bytes) {
@@ -140,8 +192,11 @@ void IdJournal::Reject() {
   const MutexLock lock(mutex_);
   tables_ = kept_.tables;
   ranges_ = 0;
+  if (!file_) return;
+  BeginRewrite();
   // If the cut fails, the remaining records are ignored, because only those before `used` are read.
-  if (file_) static_cast<void>(Cut(0));
+  static_cast<void>(Cut(0));
+  EndRewrite();
 }
 
 bool IdJournal::Parse(std::string_view bytes, const Header& header, Kept& kept) {
@@ -152,26 +207,11 @@ bool IdJournal::Parse(std::string_view bytes, const Header& header, Kept& kept) 
     return given.Take(first, count, header.next_low, header.next_high);
   };
   while (!bytes.empty()) {
-    RecordHead head;
-    if (bytes.size() < sizeof head) return false;
-    std::memcpy(&head, bytes.data(), sizeof head);
-    bytes.remove_prefix(sizeof head);
-    // The number of numbers in a record, by kind.
-    constexpr std::array<size_t, 7> kNumbers = {0, 2, 2, 4, 5, 2, 2};
-    const uint32_t table = head.kind >> kBitsOfKind;
-    const uint32_t epoch = head.text_bytes;
-    head.kind &= (1u << kBitsOfKind) - 1;
-    if (head.kind == static_cast<uint32_t>(Kind::kEpoch)) head.text_bytes = 0;
-    if (head.kind == 0 || head.kind >= kNumbers.size() || head.text_bytes > kMaxText) return false;
-    const size_t count = kNumbers[head.kind];
-    const size_t size = count * sizeof(uint64_t) + Padded(head.text_bytes);
-    if (bytes.size() < size) return false;
-    std::array<uint64_t, kMaxNumbers> n{};
-    std::memcpy(n.data(), bytes.data(), count * sizeof(uint64_t));
-    const std::string_view text = bytes.substr(count * sizeof(uint64_t), head.text_bytes);
-    bytes.remove_prefix(size);
-
-    const auto kind = static_cast<Kind>(head.kind);
+    const Record record = TakeRecord(bytes);
+    if (record.kind == 0) return false;
+    const auto& n = record.numbers;
+    const std::string_view text = record.text;
+    const auto kind = static_cast<Kind>(record.kind);
     Digest digest;
     if (kind == Kind::kDocuments || kind == Kind::kRange) {
       if (text.size() != digest.bytes.size() || !nodes.contains(n[0])) return false;
@@ -217,8 +257,8 @@ bool IdJournal::Parse(std::string_view bytes, const Header& header, Kept& kept) 
         kept.ranges[n[0]].rows = n[1];
         break;
       case Kind::kEpoch:
-        if (table >= kept.tables) return false;
-        kept.epochs.push_back({table, epoch, n[0], n[1]});
+        if (record.table >= kept.tables) return false;
+        kept.epochs.push_back({record.table, record.epoch, n[0], n[1]});
         break;
     }
   }
@@ -239,6 +279,7 @@ void IdJournal::Append(Kind kind, std::initializer_list<uint64_t> numbers, std::
 
 void IdJournal::AppendBytes(std::string_view record) {
   if (!file_ || header_->lost != 0) return;
+  if (header_->used + record.size() > compact_at_) Compact();
   const uint64_t used = header_->used;
   // A regular file in kernel memory is written completely, unless memory runs out.
   if (used + record.size() > kMaxBytes ||
@@ -248,6 +289,69 @@ void IdJournal::AppendBytes(std::string_view record) {
     return;
   }
   __atomic_store_n(&header_->used, used + record.size(), __ATOMIC_RELEASE);
+}
+
+void IdJournal::Compact() {
+  // What the last record with these numbers replaces: the epoch of an object, the documents of a
+  // block, the rows of a range.
+  struct Subject {
+    uint32_t kind_and_table;
+    uint32_t at;  // the offset of the record
+    uint64_t number;
+    bool operator<(const Subject& other) const {
+      return std::tie(kind_and_table, number, at) <
+             std::tie(other.kind_and_table, other.number, other.at);
+    }
+  };
+  static_assert(kMaxBytes <= UINT32_MAX && kEpochKind == static_cast<uint32_t>(Kind::kEpoch));
+  compact_at_ = kMaxBytes;
+  auto bytes = ReadRecords(header_->used);
+  if (!bytes) return;
+  std::vector<Subject> subjects;
+  for (std::string_view rest = *bytes; !rest.empty();) {
+    const auto at = static_cast<uint32_t>(bytes->size() - rest.size());
+    const Record record = TakeRecord(rest);
+    if (record.kind == 0) return;
+    const auto kind = static_cast<Kind>(record.kind);
+    if (kind != Kind::kEpoch && kind != Kind::kDocuments && kind != Kind::kRows) continue;
+    const uint32_t table = kind == Kind::kEpoch ? record.table : 0;
+    subjects.push_back({record.kind | table << kBitsOfKind, at, record.numbers[0]});
+  }
+  std::ranges::sort(subjects, std::less());
+  std::vector<uint32_t> superfluous;
+  size_t saved = 0;
+  for (size_t i = 1; i < subjects.size(); ++i) {
+    const Subject &before = subjects[i - 1], &after = subjects[i];
+    if (before.kind_and_table == after.kind_and_table && before.number == after.number) {
+      superfluous.push_back(before.at);
+      std::string_view rest = std::string_view(*bytes).substr(before.at);
+      saved += TakeRecord(rest).bytes.size();
+    }
+  }
+  const size_t kept = bytes->size() - saved;
+  compact_at_ = std::clamp(2 * uint64_t{kept}, kMinCompacted, kMaxBytes);
+  if (saved < bytes->size() / 4) return;
+  std::ranges::sort(superfluous);
+  size_t end = 0;
+  auto next = superfluous.begin();
+  for (std::string_view rest = *bytes; !rest.empty();) {
+    const auto at = static_cast<uint32_t>(bytes->size() - rest.size());
+    const Record record = TakeRecord(rest);
+    if (next != superfluous.end() && *next == at) {
+      ++next;
+    } else {
+      std::memmove(bytes->data() + end, record.bytes.data(), record.bytes.size());
+      end += record.bytes.size();
+    }
+  }
+  BeginRewrite();
+  if (pwrite(file_.get(), bytes->data(), kept, kHeaderBytes) != static_cast<ssize_t>(kept)) {
+    header_->lost = 1;
+  }
+  header_->used = kept;
+  EndRewrite();
+  // If this fails, the file keeps its size, and the bytes after `used` are not read.
+  static_cast<void>(Cut(kept));
 }
 
 std::optional<uint64_t> IdJournal::Allocate(uint64_t count) {

@@ -5,7 +5,11 @@
 // process takes over the mount, the ids must keep their meaning. So the part of an id's meaning
 // that cannot be computed (node_table.h, epoch_table.h) is written to a memory file before the id
 // is used: paths and their positions, the segments of arrays, and the epochs of versions of stored
-// objects. The file only grows; a process killed during a write leaves the earlier records intact.
+// objects. Records are appended; a process killed during a write leaves the earlier records intact.
+//
+// A store that changes again and again makes earlier records superfluous: an object has an epoch
+// for each version, of which the last one counts. When the file has doubled, it is compacted. A
+// process that is killed while it compacts the file leaves a file that is dropped.
 //
 // The next process does not trust the file. If the file is inconsistent, all of it is dropped. Then
 // all ids used so far are stale, except the root's, and none of them is reused. Thread-safe.
@@ -34,6 +38,8 @@ class IdJournal {
   static constexpr uint64_t kLayout = 1;
   /// A larger file is dropped like an inconsistent one.
   static constexpr uint64_t kMaxBytes = uint64_t{128} << 20;
+  /// A smaller file is not compacted.
+  static constexpr uint64_t kMinCompacted = uint64_t{4} << 20;
   /// Positions below kFirstPosition belong to the root and the status files. Positions from
   /// kHighStart on are for huge arrays, because 32-bit programs cannot stat files with
   /// inode numbers that large.
@@ -91,6 +97,9 @@ class IdJournal {
     uint64_t next_low = kFirstPosition;
     uint64_t next_high = kHighStart;
     uint64_t next_status = 0;
+    // The number of times that records were changed or dropped, times two; odd while they are being
+    // changed. Bytes before `used` stay the same while this number does.
+    uint64_t rewrites = 0;
   };
   static constexpr uint64_t kHeaderBytes = 4096;
 
@@ -149,6 +158,12 @@ class IdJournal {
   void AppendBytes(std::string_view record) REQUIRES(mutex_);
   // Drops all records after the first `bytes` bytes.
   Result<void> Cut(uint64_t bytes);
+  void BeginRewrite();
+  void EndRewrite();
+  // Removes superfluous records, unless there are few of them.
+  void Compact() REQUIRES(mutex_);
+  // Returns the first `bytes` bytes of the records; nullopt if they cannot be read.
+  [[nodiscard]] std::optional<std::string> ReadRecords(uint64_t bytes) const;
   // Parses and checks the records; false if they are inconsistent.
   static bool Parse(std::string_view bytes, const Header& header, Kept& kept);
 
@@ -161,6 +176,7 @@ class IdJournal {
   uint64_t predecessors_ = 0;
   uint32_t tables_ GUARDED_BY(mutex_) = 1;
   uint32_t ranges_ GUARDED_BY(mutex_) = 0;
+  uint64_t compact_at_ GUARDED_BY(mutex_) = kMinCompacted;  // in bytes of records
 };
 
 }  // namespace zarrfs

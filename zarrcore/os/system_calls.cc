@@ -69,6 +69,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(dup3),
     SCMP_SYS(fadvise64),
     SCMP_SYS(ftruncate),
+    SCMP_SYS(fdatasync),
     SCMP_SYS(memfd_create),
     // Calls that wait for events.
     SCMP_SYS(inotify_init1),

@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -43,6 +46,7 @@ class IdJournalTest : public testing::Test {
   // Offsets in the header.
   static constexpr off_t kUsed = 24;
   static constexpr off_t kNextLow = 40;
+  static constexpr off_t kRewrites = 64;
   static constexpr off_t kRecords = 4096;
 
   const Descriptor file_{memfd_create("ids", MFD_CLOEXEC)};
@@ -108,6 +112,103 @@ TEST_F(IdJournalTest, RecordThatWasNotFinishedIsNotThere) {
   const auto journal = Next();
   EXPECT_TRUE(journal->holds());
   EXPECT_EQ(journal->kept().nodes.size(), 1u);
+}
+
+// A store whose objects are replaced again and again.
+TEST_F(IdJournalTest, AJournalThatHasGrownIsCompacted) {
+  constexpr uint32_t kEpochs = 100'000;
+  constexpr uint64_t kObjects = 10;
+  {
+    const auto journal = Next();
+    const uint64_t block = *journal->Allocate(100);
+    journal->AddNode(block, 100, "a");
+    const uint32_t table = journal->NewTable();
+    const uint32_t range = journal->AddRange(block, DigestOf("files"), table, 7, 42);
+    for (uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
+      for (uint64_t object = 0; object < kObjects; ++object) {
+        journal->AddEpoch({table, epoch, object, epoch + object});
+        if (object == 0) journal->AddEpoch({0, epoch, object, epoch});
+      }
+      if (epoch % 1000 != 0) continue;
+      journal->AddDocuments(block, DigestOf(std::to_string(epoch)), epoch);
+      journal->AddSegment(range, {epoch, 1000, *journal->Allocate(8), 8});
+      journal->AddRows(range, epoch + 1);
+      ASSERT_LE(lseek(file_.get(), 0, SEEK_END), kRecords + off_t{IdJournal::kMinCompacted});
+    }
+    journal->AddNode(*journal->Allocate(100), 100, "b");
+  }
+  const auto journal = Next();
+  ASSERT_TRUE(journal->holds());
+  const auto& kept = journal->kept();
+  ASSERT_EQ(kept.nodes.size(), 2U);
+  EXPECT_EQ(kept.nodes[0].documents, DigestOf(std::to_string(kEpochs - 1000)));
+  EXPECT_EQ(kept.nodes[0].document_epoch, kEpochs - 1000);
+  ASSERT_EQ(kept.ranges.size(), 1U);
+  EXPECT_EQ(kept.ranges[0].rows, kEpochs - 1000 + 1);
+  EXPECT_EQ(kept.ranges[0].segments.size(), kEpochs / 1000);
+  std::map<std::pair<uint32_t, uint64_t>, IdJournal::Epoch> epochs;
+  for (const auto& epoch : kept.epochs) epochs[{epoch.table, epoch.object}] = epoch;
+  ASSERT_EQ(epochs.size(), kObjects + 1);
+  for (const auto& [object, epoch] : epochs) {
+    EXPECT_EQ(epoch.epoch, kEpochs - 1);
+    EXPECT_EQ(epoch.fingerprint, kEpochs - 1 + object.second);
+  }
+}
+
+TEST_F(IdJournalTest, AJournalWithoutSuperfluousRecordsGrows) {
+  constexpr uint64_t kObjects = 400'000;
+  {
+    const auto journal = Next();
+    for (uint64_t object = 0; object < kObjects; ++object) journal->AddEpoch({0, 0, object, 1});
+  }
+  const auto journal = Next();
+  EXPECT_TRUE(journal->holds());
+  EXPECT_EQ(journal->kept().epochs.size(), kObjects);
+}
+
+TEST_F(IdJournalTest, AJournalOfAProcessThatWasKilledWhileItCompactedIsDropped) {
+  uint64_t next = 0;
+  {
+    const auto journal = Next();
+    journal->AddNode(*journal->Allocate(100), 100, "a");
+    next = journal->next_low();
+  }
+  WriteNumber(1, kRewrites);
+  {
+    const auto journal = Next();
+    EXPECT_FALSE(journal->holds());
+    EXPECT_TRUE(journal->kept().nodes.empty());
+    EXPECT_EQ(journal->next_low(), next);
+    journal->AddNode(*journal->Allocate(100), 100, "b");
+  }
+  const auto journal = Next();
+  EXPECT_TRUE(journal->holds());
+  EXPECT_EQ(journal->kept().nodes.size(), 1U);
+}
+
+TEST_F(IdJournalTest, AProcessThatIsKilledAtAnyTimeLeavesAJournalThatIsWholeOrDropped) {
+  constexpr uint64_t kObjects = 10;
+  int held = 0;
+  for (unsigned i = 0; i < 25; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto journal = Next();
+      for (uint32_t epoch = 0;; ++epoch) {
+        for (uint64_t object = 0; object < kObjects; ++object) {
+          journal->AddEpoch({0, epoch, object, epoch * kObjects + object});
+        }
+      }
+    }
+    usleep(60'000 + i * 3571);  // most of the time it compacts
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    const auto journal = Next();
+    if (journal->holds()) ++held;
+    for (const auto& epoch : journal->kept().epochs) {
+      ASSERT_EQ(epoch.fingerprint, epoch.epoch * kObjects + epoch.object);
+    }
+  }
+  EXPECT_GT(held, 0);
 }
 
 // Whatever the process before has left: nothing of it is taken over, and its numbers stay away.
