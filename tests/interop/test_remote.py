@@ -432,7 +432,7 @@ def test_keys_are_found_in_profiles_programs_and_services(moto, expected, tmp_pa
         assert server.seen[0][2]["Authorization"] == "container-token"
 
 
-def test_what_is_wrong_with_an_address_is_one_line(nginx, moto, keys, folder):
+def test_what_is_wrong_with_an_address_is_one_line(nginx, moto, keys, folder, monkeypatch):
     def line(source, options=""):
         result = start(source, "/mnt", f"nonempty,{options}")
         assert result.returncode == 32 and result.stderr.count("\n") == 1, result.stderr
@@ -444,5 +444,13 @@ def test_what_is_wrong_with_an_address_is_one_line(nginx, moto, keys, folder):
     assert "is not trusted" in line(f"{nginx[1]}/ocean.zarr")
     assert "does not accept connections" in line(f"http://127.0.0.1:{free_port()}/x", "timeout=1")
     assert "the host no-such-host.invalid was not found" in line("http://no-such-host.invalid/x", "timeout=1")
+    assert "answers 400 to HTTP without TLS: does it expect https://?" in line(f"{nginx[1].replace('https', 'http')}/ocean.zarr")
+    assert "unknown scheme 'hf://'" in (said := line("hf://datasets/me/ocean.zarr")) and "redirects=follow" in said
+    dead = f"127.0.0.1:{free_port()}"
+    with monkeypatch.context() as patch:
+        patch.setenv("http_proxy", f"http://{dead}")
+        assert f"the proxy {dead} does not accept connections" in line("http://data.example.org/x", "timeout=1")
+        patch.setenv("http_proxy", "http://no-such-proxy.invalid")
+        assert "Could not resolve proxy: no-such-proxy.invalid; the environment" in line("http://data.example.org/x", "timeout=1")
     with faulty_server.serving(folder.parent, lambda path, headers: 302) as server:
         assert "redirects to" in line(f"{server.url}/ocean.zarr")

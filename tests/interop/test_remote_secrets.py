@@ -10,7 +10,7 @@ import urllib.parse
 import faulty_server
 import pytest
 from mounts import ZARRFS, mounted
-from remote import fetcher_of, options_of
+from remote import fetcher_of, options_of, start
 
 NAMES = ("v2/shards/0.0", "v2/shards/5.5", "v2/shards/2.3")
 
@@ -79,6 +79,17 @@ def test_a_signature_of_addresses_is_renewed(folder, expected, tmp_path):
         before = len(server.seen)
         assert (point / NAMES[0]).read_bytes() == expected[NAMES[0]]
         assert {urllib.parse.urlsplit(target).query for _, target, _ in server.seen[before:]} == {"sig=2"}
+
+
+@pytest.mark.parametrize("option", ["headers", "query"])
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_secret_that_has_expired_is_named(folder, tmp_path, option, status):
+    secret = tmp_path / "secret"
+    put(secret, "Authorization: Bearer old\n" if option == "headers" else "sig=old\n")
+    with faulty_server.serving(folder.parent, lambda path, headers: status) as server:
+        result = start(f"{server.url}/ocean.zarr", "/mnt", f"nonempty,{option}={secret}")
+    assert result.returncode == 32 and f"has the secret in {option}={secret} expired?" in result.stderr, result.stderr
+    assert "absent=403" not in result.stderr
 
 
 def test_a_secret_that_stays_wrong_is_an_error(folder, tmp_path):

@@ -400,6 +400,13 @@ def test_errors_say_what_to_do_next(tmp_path, store):
 
 # Colours and terminals
 
+def test_an_address_of_another_kind_is_no_folder(store):
+    for command in (["info"], ["ls"], ["verify"], ["where"], ["pack", "--dry-run"]):
+        said = refused(*command, "hf://datasets/me/ocean.zarr", *(["/nowhere"] if command[0] == "pack" else []))
+        assert "unknown scheme 'hf://'" in said and "https://huggingface.co/" in said, (command, said)
+    assert "s3://bucket/packed.zarr: a pack is written to a folder" in refused("pack", store, "s3://bucket/packed.zarr")
+
+
 def test_colours_follow_the_option_and_the_environment(store):
     def colored(*arguments, **environment):
         base = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE")}

@@ -279,6 +279,7 @@ namespace {
 
 Result<void> Connect(const Source& store, const RemoteOptions& options,
                      const std::vector<VirtualPrefix>& prefixes) {
+  if (store.is_address() && !store.needs_fetcher()) return Fail(store.Remote(options));
   const auto source = store.Fetched(options, prefixes);
   if (!source) return Fail(source);
   if (!*source) return {};

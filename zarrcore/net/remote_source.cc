@@ -90,6 +90,29 @@ Result<void> CheckUrl(std::string_view url) {
   return {};
 }
 
+// Names the scheme of an address that is none of those that are read.
+std::string UnknownScheme(std::string_view source) {
+  const size_t end = source.find("://");
+  return end == source.npos ? "" : fmt::format("unknown scheme '{}://'; ", source.substr(0, end));
+}
+
+// How to write an address that other programs write with this scheme.
+std::string HintForScheme(std::string_view source) {
+  constexpr std::pair<std::string_view, std::string_view> kHints[] = {
+      {"hf://",
+       "; for Hugging Face, https://huggingface.co/datasets/OWNER/NAME/resolve/main/PATH with "
+       "redirects=follow"},
+      {"file://", "; for a folder, its path alone"},
+      {"s3a://", "; for this bucket, s3://"},
+      {"gcs://", "; for this bucket, gs://"},
+      {"abfs", "; for this container, az://ACCOUNT/CONTAINER/PREFIX"},
+  };
+  for (const auto& [scheme, hint] : kHints) {
+    if (source.starts_with(scheme)) return std::string(hint);
+  }
+  return "";
+}
+
 // Google Cloud Storage supports Amazon's protocol, at one address for all regions.
 void SetGoogle(RemoteOptions& options) {
   if (options.endpoint.empty()) options.endpoint = "https://storage.googleapis.com";
@@ -269,9 +292,9 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
   if (source.starts_with(kAzure)) return ParseAzure(source, std::move(remote));
   if (!IsRemote(source)) {
     return Fail(ErrorCode::kInvalidArgument,
-                "{}: expected a folder, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, "
-                "az://ACCOUNT/CONTAINER/PREFIX, or https://HOST/PATH",
-                source);
+                "{}: {}expected a folder, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, "
+                "az://ACCOUNT/CONTAINER/PREFIX, or https://HOST/PATH{}",
+                source, UnknownScheme(source), HintForScheme(source));
   }
   if (const auto checked = CheckUrl(source); !checked) return Fail(checked);
   remote.url = WithoutDefaultPort(WithoutSlashes(source));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <tuple>
 #include <utility>
 
 #include "zarrcore/base/printable.h"
@@ -35,6 +36,38 @@ std::string HostOf(std::string_view url) {
   return std::string(url.substr(host, url.find('/', host) - host));
 }
 
+// True if `reply` is what a server with TLS answers to a request without it: nginx, Apache and Go
+// answer 400 with such a page; others close the connection, or send an alert of TLS.
+bool ExpectsTls(const HttpReply& reply, std::string_view url) {
+  if (!url.starts_with("http://")) return false;
+  if (reply.status == 0) {
+    return reply.code == CURLE_GOT_NOTHING || reply.failure.find("HTTP/0.9") != std::string::npos;
+  }
+  constexpr std::string_view kPages[] = {"plain HTTP request was sent to HTTPS port",
+                                         "HTTP request to an HTTPS server",
+                                         "plain HTTP to an SSL-enabled server port"};
+  return reply.status == 400 && std::ranges::any_of(kPages, [&](std::string_view page) {
+           return reply.text.find(page) != std::string::npos;
+         });
+}
+
+// The proxy of the environment in libcurl's message about a failed connection; "" if the message is
+// about `host`, which may end in a port.
+std::string ProxyIn(std::string_view failure, std::string_view host) {
+  constexpr std::string_view kBegin = "Failed to connect to ";
+  constexpr std::string_view kPort = " port ";
+  const size_t middle = failure.find(kPort);
+  if (!failure.starts_with(kBegin) || middle == failure.npos) return "";
+  const std::string_view name = failure.substr(kBegin.size(), middle - kBegin.size());
+  std::string_view port = failure.substr(middle + kPort.size());
+  port = port.substr(0, port.find(' '));
+  const size_t colon = host.rfind(':');
+  const bool has_port = colon != host.npos && !host.ends_with(']');
+  const bool is_host =
+      host.find(name) != host.npos && (!has_port || host.substr(colon + 1) == port);
+  return is_host ? "" : fmt::format("{}:{}", name, port);
+}
+
 // The verdict if there is no response, or an incomplete one.
 Verdict JudgeFailure(const HttpReply& reply, const RemoteSource& source, std::string_view what,
                      std::string_view url) {
@@ -50,6 +83,11 @@ Verdict JudgeFailure(const HttpReply& reply, const RemoteSource& source, std::st
                "{}: {} leads to the address {}; virtual chunks are read there only if virtual= "
                "has the address itself as its host",
                what, host, reply.refused);
+  }
+  if (ExpectsTls(reply, url)) {
+    return Say(Kind::kAgain, ErrorCode::kIo,
+               "{}: {} sends no response to HTTP without TLS ({}): does it expect https://?", what,
+               host, reply.failure);
   }
   switch (reply.code) {
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -68,11 +106,21 @@ Verdict JudgeFailure(const HttpReply& reply, const RemoteSource& source, std::st
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
       return Say(Kind::kError, ErrorCode::kInvalidArgument, "{}: {}", what, reply.failure);
-    case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
+      return Say(Kind::kAgain, ErrorCode::kIo,
+                 "{}: {}; the environment (https_proxy, http_proxy, no_proxy) says whether and "
+                 "which proxy is used",
+                 what, reply.failure);
+    case CURLE_COULDNT_RESOLVE_HOST:
       return Say(Kind::kAgain, ErrorCode::kIo,
                  "{}: the host {} was not found: is it spelled right?", what, host);
     case CURLE_COULDNT_CONNECT:
+      if (const std::string proxy = ProxyIn(reply.failure, host); !proxy.empty()) {
+        return Say(Kind::kAgain, ErrorCode::kIo,
+                   "{}: the proxy {} does not accept connections ({}); the environment "
+                   "(https_proxy, http_proxy, no_proxy) says whether and which proxy is used",
+                   what, proxy, reply.failure);
+      }
       return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} does not accept connections ({})", what,
                  host, reply.failure);
     case CURLE_OPERATION_TIMEDOUT:
@@ -212,10 +260,17 @@ Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const Remot
   return {};
 }
 
-std::string_view HintForVirtual(const RemoteSource& source) {
+std::string HintForVirtual(const RemoteSource& source) {
   return source.has_credentials()
              ? ""
              : "; this prefix is read without credentials: virtual_file= can name some";
+}
+
+// The option with the secrets that were sent to a web server; "" if there is none.
+std::string SecretsOf(const RemoteSource& source) {
+  const auto& [query, headers] = std::tie(source.options.query_file, source.options.headers_file);
+  if (!query.empty()) return fmt::format("query={}", query);
+  return headers.empty() ? "" : fmt::format("headers={}", headers);
 }
 
 Verdict JudgeForbidden(const std::string& code, const RemoteSource& source, std::string_view what,
@@ -232,6 +287,8 @@ Verdict JudgeForbidden(const std::string& code, const RemoteSource& source, std:
     hint +=
         "; without the permission to list the bucket, objects that do not exist are refused, "
         "too: absent=403 takes them for absent";
+  } else if (is_about_object && !SecretsOf(source).empty()) {
+    hint = fmt::format("; has the secret in {} expired?", SecretsOf(source));
   } else if (is_about_object) {
     hint = "; if this server refuses what does not exist, absent=403 takes it for absent";
   }
@@ -283,7 +340,14 @@ Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_vi
     return Say(Kind::kError, ErrorCode::kPermissionDenied, "{}: {} requires a login{}", what,
                HostOf(url),
                source.is_virtual ? HintForVirtual(source)
-                                 : ": use ~/.netrc, or headers=FILE with a token");
+               : SecretsOf(source).empty()
+                   ? ": use ~/.netrc, or headers=FILE with a token"
+                   : fmt::format("; has the secret in {} expired?", SecretsOf(source)));
+  }
+  if (ExpectsTls(reply, url)) {
+    return Say(Kind::kError, ErrorCode::kIo,
+               "{}: {} answers 400 to HTTP without TLS: does it expect https://?", what,
+               HostOf(url));
   }
   // Servers that do not support suffix ranges answer 501; web servers also answer 400, and Azurite
   // 500.

@@ -168,6 +168,62 @@ TEST(VerdictTest, OfAPrefixOfVirtualChunksNamesNoOptionOfTheStore) {
             std::string::npos);
 }
 
+TEST(VerdictTest, AServerWithTlsIsRecognizedByItsAnswerToHttp) {
+  const RemoteSource source;
+  const auto message_of = [&](const HttpReply& reply, const char* url) {
+    return Judge(reply, source, "what", url).error.message;
+  };
+  for (const char* text :
+       {"<center><h1>400 Bad Request</h1></center><center>The plain HTTP request was sent to HTTPS "
+        "port</center>",
+        "Client sent an HTTP request to an HTTPS server.\n",
+        "Reason: You're speaking plain HTTP to an SSL-enabled server port.<br />"}) {
+    HttpReply reply;
+    reply.status = 400;
+    reply.text = text;
+    EXPECT_EQ(message_of(reply, "http://host:443/x"),
+              "what: host:443 answers 400 to HTTP without TLS: does it expect https://?");
+    EXPECT_EQ(message_of(reply, "https://host/x"), "what: host answers 400");
+  }
+  HttpReply reply;
+  reply.status = 400;
+  reply.text = "Bad Request";
+  EXPECT_EQ(message_of(reply, "http://host:443/x"), "what: host:443 answers 400");
+  reply = {};
+  reply.code = CURLE_GOT_NOTHING;
+  reply.failure = "Empty reply from server";
+  EXPECT_NE(message_of(reply, "http://host/x").find("does it expect https://?"), std::string::npos);
+  EXPECT_EQ(message_of(reply, "https://host/x").find("does it expect https://?"),
+            std::string::npos);
+}
+
+TEST(VerdictTest, AProxyThatDoesNotAnswerIsNamed) {
+  const RemoteSource source;
+  HttpReply reply;
+  const auto message_of = [&](const char* failure, const char* url) {
+    reply.failure = failure;
+    return Judge(reply, source, "what", url).error.message;
+  };
+  reply.code = CURLE_COULDNT_CONNECT;
+  for (const char* url : {"http://host/x", "https://host:3128/x", "http://127.0.0.1:80/x"}) {
+    EXPECT_TRUE(message_of("Failed to connect to 127.0.0.1 port 9 after 0 ms: refused", url)
+                    .starts_with("what: the proxy 127.0.0.1:9 does not accept connections"))
+        << url;
+  }
+  for (const char* url : {"http://127.0.0.1:9/x", "http://127.0.0.1/x"}) {
+    EXPECT_TRUE(message_of("Failed to connect to 127.0.0.1 port 9 after 0 ms: refused", url)
+                    .starts_with("what: 127.0.0.1"))
+        << url;
+  }
+  EXPECT_TRUE(message_of("Failed to connect to ::1 port 9 after 0 ms: refused", "http://[::1]:9/x")
+                  .starts_with("what: [::1]:9 does not accept connections"));
+  EXPECT_TRUE(message_of("Couldn't connect to server", "http://host/x")
+                  .starts_with("what: host does not accept connections"));
+  reply.code = CURLE_COULDNT_RESOLVE_PROXY;
+  EXPECT_TRUE(message_of("Could not resolve proxy: squid", "http://host/x")
+                  .starts_with("what: Could not resolve proxy: squid; the environment"));
+}
+
 TEST(VerdictTest, AnswerThatIsCutOffIsNoAnswer) {
   RemoteSource source;
   HttpReply reply;

@@ -409,6 +409,13 @@ Result<std::string> MakeRoomForPack(PackOptions& options) {
   const auto failed = [&] {
     return Fail(FromErrno(error.value()), "{}: {}", options.target, error.message());
   };
+  if (Source(options.target).is_address()) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "{}: a pack is written to a folder; pack into one, and copy that there, for example "
+        "with rclone or aws s3 sync",
+        options.target);
+  }
   fs::path target = fs::absolute(options.target, error).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
   options.target = target.string();
