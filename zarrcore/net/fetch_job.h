@@ -1,7 +1,6 @@
 // FetchJob: a request that a FetchServer has not answered yet. Origin: the store that it is for.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -23,11 +22,6 @@
 
 namespace zarrfs {
 
-/// Maximum size of a request whose answer is taken for names: the first bytes of a document.
-inline constexpr uint64_t kMaxNameBytes = 64u << 10;
-/// How long a store that has never answered is asked, to detect a wrong address early.
-inline constexpr auto kFirstPatience = std::chrono::seconds(10);
-
 /// Where objects are fetched from: the store of the mount, or a prefix of virtual=.
 struct Origin {
   Origin(const RemoteSource& of, size_t connections)
@@ -47,12 +41,6 @@ struct Origin {
     return request.key.empty() ? source.name : fmt::format("{}/{}", source.name, request.key);
   }
 
-  /// How long a request is repeated.
-  [[nodiscard]] std::chrono::milliseconds patience() const {
-    const std::chrono::seconds given(source.options.timeout);
-    return has_answered ? given : std::min(given, kFirstPatience);
-  }
-
   const RemoteSource source;
   const Addresses addresses;
   CacheRoute route;
@@ -67,16 +55,6 @@ struct Origin {
 /// A request of the client, and the state of its attempts.
 struct FetchJob {
   using Clock = std::chrono::steady_clock;
-
-  /// True if objects with a known version are requested. All requests below a prefix of virtual=
-  /// count as such, because its server may be slow and some requests must remain for the store's
-  /// names.
-  [[nodiscard]] bool is_data() const { return request.is_conditional || request.store != 0; }
-  /// True if bandwidth= applies: to data, and to first looks at objects that also fetch their data.
-  [[nodiscard]] bool is_charged() const {
-    return request.kind == FetchRequest::Kind::kGet && !on_disk &&
-           (is_data() || request.range.length > kMaxNameBytes);
-  }
 
   FetchRequest request;
   Origin& origin;

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "zarrcore/net/aws_profile.h"
-#include "zarrcore/net/bandwidth_limit.h"
 #include "zarrcore/net/fetch_disk.h"
 #include "zarrcore/net/fetch_job.h"
+#include "zarrcore/net/fetch_policy.h"
 #include "zarrcore/net/http_transfer.h"
 #include "zarrcore/net/redirection.h"
 #include "zarrcore/net/verdict.h"
@@ -30,17 +30,8 @@ using std::chrono::milliseconds;
 
 // Maximum number of unanswered requests taken from the channel.
 constexpr size_t kMaxJobs = 8192;
-// Maximum pause before the second attempt, and before later attempts.
-constexpr auto kFirstPause = milliseconds(100);
-constexpr auto kLongestPause = milliseconds(5000);
-// The interval at which missing credentials are polled.
-constexpr auto kWaitForKey = milliseconds(50);
-// One in N concurrent requests is reserved for names.
-constexpr size_t kShareOfNames = 8;
 // How often a cache is checked during the time that it may be silent (CacheRoute::patience()).
 constexpr int kLooks = 4;
-// Minimum duration of an attempt, even if its request has less time left.
-constexpr auto kMinAttempt = milliseconds(1000);
 
 using Job = FetchJob;
 using Jobs = FetchJobs;
@@ -52,17 +43,17 @@ class FetchServer {
       : on_refused_(on_refused),
         channel_(channel),
         memory_(FetchChannel::Map(channel.memory)),
-        connections_(source.options.connections),
-        bandwidth_(source.options.bandwidth),
+        policy_(source.options, std::random_device()()),
         multi_(curl_multi_init(), curl_multi_cleanup),
         disk_(std::move(disk), [multi = multi_.get()] { curl_multi_wakeup(multi); }) {
     if (getrandom(&generation_, sizeof generation_, 0) < 0) generation_ = 1;
     curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-    const auto connections = static_cast<long>(connections_);
+    const size_t most = source.options.connections;
+    const auto connections = static_cast<long>(most);
     curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
     curl_multi_setopt(multi_.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
-    origins_.emplace_back(source, connections_);
-    for (const RemoteSource& prefix : source.prefixes) origins_.emplace_back(prefix, connections_);
+    origins_.emplace_back(source, most);
+    for (const RemoteSource& prefix : source.prefixes) origins_.emplace_back(prefix, most);
     for (Origin& origin : origins_) {
       if (!origin.exists() || !origin.source.is_s3 || origin.source.options.anonymous) continue;
       origin.credentials.emplace(origin.source,
@@ -78,20 +69,7 @@ class FetchServer {
   void GiveUpAll();
   // Starts requests that are due. Requests for names come before requests for data.
   void BeginDue();
-  void BeginDue(Clock::time_point now, bool is_data);
-  // True if bandwidth= delays the request. What is repeated is charged, but does not wait.
-  [[nodiscard]] bool IsDelayed(const Job& job, Clock::time_point now) const {
-    return job.attempts == 0 && job.is_charged() && !bandwidth_.MayBegin(now);
-  }
-  [[nodiscard]] bool MayBegin(const Job& job) const {
-    const auto may_begin = [&](size_t running, size_t limit) {
-      const size_t for_names = limit == 1 ? 0 : std::max<size_t>(limit / kShareOfNames, 1);
-      return running < limit - (job.is_data() ? for_names : 0);
-    };
-    return may_begin(running_.size(), connections_) &&
-           may_begin(job.origin.running, job.origin.limit.now());
-  }
-  bool Begin(Jobs::iterator job);  // false if the request must wait
+  void Begin(Jobs::iterator job);
   void End(CURL* handle, CURLcode code);
   // Moves a job whose transfer has ended back to waiting_.
   void Stop(Jobs::iterator job);
@@ -105,7 +83,6 @@ class FetchServer {
   void AbandonSilentCaches();
   // Decides what to do with a reply. `own`: the received bytes, unless they are in the piece.
   void Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
-  void Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s);
   void AnswerBytes(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void AnswerError(Jobs::iterator job, const Error& error);
   void Answer(Jobs::iterator job, FetchAnswer answer);
@@ -120,8 +97,7 @@ class FetchServer {
   const std::function<void()>& on_refused_;
   const FetchChannel& channel_;
   std::byte* const memory_;
-  const size_t connections_;
-  BandwidthLimit bandwidth_;
+  FetchPolicy policy_;
   const std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
   std::deque<Origin> origins_;  // indexed by FetchRequest::store; elements never move
   uint64_t generation_ = 1;
@@ -131,7 +107,6 @@ class FetchServer {
   FetchDisk disk_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;
   std::deque<FetchAnswer> answers_;  // not sent yet
-  std::minstd_rand random_{std::random_device()()};
 };
 
 void FetchServer::Take(FetchRequest request) {
@@ -160,7 +135,7 @@ void FetchServer::Take(FetchRequest request) {
   Origin& origin = origins_[request.store];
   waiting_.push_back({.request = std::move(request),
                       .origin = origin,
-                      .deadline = now + origin.patience(),
+                      .deadline = FetchPolicy::DeadlineOf(origin, now),
                       .next = now});
   disk_.Ask(waiting_, std::prev(waiting_.end()));
 }
@@ -183,28 +158,25 @@ void FetchServer::GiveUpAll() {
   answers_.clear();
 }
 
-bool FetchServer::Begin(Jobs::iterator job) {
+void FetchServer::Begin(Jobs::iterator job) {
   Origin& origin = job->origin;
   if (!origin.addresses.problem().empty()) {
     AnswerError(
         job, {ErrorCode::kPermissionDenied,
               fmt::format("{}: {}", job->origin.Name(job->request), origin.addresses.problem())});
-    return false;
+    return;
   }
   const AwsKey* key = nullptr;
   if (origin.credentials) {
     const auto found = origin.credentials->Get();
     if (!found) {
-      job->problem = {
-          ErrorCode::kTimedOut,
-          job->origin.Name(job->request) + ": no credentials yet (credential_process, metadata)"};
-      job->next = Clock::now() + kWaitForKey;
-      return false;
+      FetchPolicy::WaitForKey(*job, Clock::now());
+      return;
     }
     if (!*found) {
       AnswerError(job, {found->error().code, fmt::format("{}: {}", job->origin.Name(job->request),
                                                          found->error().message)});
-      return false;
+      return;
     }
     job->key = **found;
     key = &job->key;
@@ -212,9 +184,7 @@ bool FetchServer::Begin(Jobs::iterator job) {
   if (idle_.empty()) idle_.push_back(std::make_unique<HttpTransfer>());
   job->transfer = std::move(idle_.back());
   idle_.pop_back();
-  ++job->attempts;
-  job->begun = Clock::now();
-  job->clock_error_s = origin.clock_error_s;
+  policy_.OnBegin(*job, Clock::now());
   HttpGet get = origin.addresses.Of(job->request, key, std::time(nullptr) + origin.clock_error_s);
   if (job->request.kind == FetchRequest::Kind::kGet) {
     get.range = job->no_range  ? ByteRange{}
@@ -232,17 +202,11 @@ bool FetchServer::Begin(Jobs::iterator job) {
     Redirect(job->redirected, get);
     job->cache = nullptr;
   }
-  if (job->is_charged()) {
-    job->charged = job->request.range.length;
-    bandwidth_.Charge(job->charged, job->begun);
-  }
-  get.limit_ms = std::max<int64_t>(
-      std::chrono::ceil<milliseconds>(job->deadline - Clock::now()).count(), kMinAttempt.count());
+  get.limit_ms = FetchPolicy::LimitOf(*job, Clock::now()).count();
   job->transfer->Prepare(std::move(get));
   curl_multi_add_handle(multi_.get(), job->transfer->handle());
   running_.splice(running_.end(), waiting_, job);
   ++origin.running;
-  return true;
 }
 
 void FetchServer::ChooseCache(Job& job, HttpGet& get) {
@@ -259,31 +223,16 @@ void FetchServer::ChooseCache(Job& job, HttpGet& get) {
 
 void FetchServer::BeginDue() {
   const auto now = Clock::now();
-  for (const bool is_data : {false, true}) BeginDue(now, is_data);
-}
-
-void FetchServer::BeginDue(Clock::time_point now, bool is_data) {
-  for (auto job = waiting_.begin(); job != waiting_.end();) {
-    const auto next = std::next(job);
-    if (job->is_data() != is_data) {
-      job = next;
-      continue;
-    }
-    // The deadline begins when the limit lets the request begin.
-    if (IsDelayed(*job, now)) {
-      job->deadline = now + job->origin.patience();
-    } else if (now >= job->deadline) {
-      Error error = job->problem;
-      if (error.message.empty()) {
-        error = {ErrorCode::kTimedOut, job->origin.Name(job->request) + ": no answer in time"};
-      } else if (job->attempts > 1) {
-        error.message += fmt::format(", {} times", job->attempts);
+  for (const bool is_data : {false, true}) {
+    for (auto job = waiting_.begin(); job != waiting_.end();) {
+      const auto next = std::next(job);
+      if (FetchPolicy::IsData(*job) == is_data) {
+        const FetchPolicy::Due due = policy_.DueAt(*job, running_.size(), now);
+        if (due == FetchPolicy::Due::kTooLate) AnswerError(job, FetchPolicy::TooLate(*job));
+        if (due == FetchPolicy::Due::kNow) Begin(job);
       }
-      AnswerError(job, error);
-    } else if (MayBegin(*job) && now >= job->next) {
-      Begin(job);
+      job = next;
     }
-    job = next;
   }
 }
 
@@ -294,7 +243,7 @@ void FetchServer::End(CURL* handle, CURLcode code) {
   if (job == running_.end()) return;
   const HttpReply reply = job->transfer->Finish(code);
   FetchChannel::Count(channel_.memory, job->request.kind, reply.received);
-  bandwidth_.Correct(std::exchange(job->charged, 0), job->is_charged() ? reply.received : 0);
+  policy_.OnEnd(*job, reply.received);
   Stop(job);
   // The received bytes are moved out of the job. If the request must be repeated, they are freed.
   Decide(job, reply, std::exchange(job->own, {}));
@@ -315,8 +264,7 @@ bool FetchServer::AsksStore(Jobs::iterator job, const HttpReply& reply, const Ve
                                                 ? &FetchCounts::cache_hits
                                                 : &FetchCounts::cache_misses);
   if (is_taken) return false;
-  job->asks_store = true;
-  job->next = Clock::now();
+  FetchPolicy::AskStore(*job, Clock::now());
   return true;
 }
 
@@ -333,78 +281,37 @@ void FetchServer::AbandonSilentCaches() {
       job->origin.route.OnSilent(*job->cache, job->heard_at, now);
       FetchChannel::CountCache(channel_.memory, &FetchCounts::cache_failures);
       curl_multi_remove_handle(multi_.get(), job->transfer->handle());
+      policy_.OnEnd(*job, 0);
       Stop(job);
       job->own.clear();
-      job->asks_store = true;
-      job->next = now;
+      FetchPolicy::AskStore(*job, now);
     }
     job = next;
   }
 }
 
 void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own) {
-  const bool is_list = job->request.kind == FetchRequest::Kind::kList;
   Origin& origin = job->origin;
+  const bool is_list = job->request.kind == FetchRequest::Kind::kList;
   const std::string url = !job->redirected.empty() ? std::exchange(job->redirected, {})
                           : is_list                ? origin.source.list_url
-                                                   : job->origin.UrlOf(job->request);
-  Verdict verdict = Judge(reply, origin.source, job->origin.Name(job->request), url);
-  using Kind = Verdict::Kind;
+                                                   : origin.UrlOf(job->request);
+  Verdict verdict = Judge(reply, origin.source, origin.Name(job->request), url);
   if (AsksStore(job, reply, verdict)) return;
-  if (reply.status != 0) origin.has_answered = true;
-  if (Follows(reply, verdict, url, *job)) return;
-  const bool is_elsewhere = std::exchange(job->redirections, 0) > 0;
-  const bool has_secrets =
-      !is_elsewhere && (!origin.source.is_virtual || origin.source.has_credentials());
-  if (on_refused_ && has_secrets && (reply.status == 401 || reply.status == 403)) on_refused_();
-  // A reply that a listing does not exist does not prove that the folder is empty.
-  if (is_list && verdict.error.code == ErrorCode::kNotFound && verdict.kind == Kind::kError) {
-    verdict.error.code = ErrorCode::kPermissionDenied;
-  }
-  if (verdict.slow_down || verdict.kind == Kind::kBytes || verdict.kind == Kind::kError) {
-    origin.limit.Count(verdict.slow_down, job->begun, Clock::now());
-  }
-  if (verdict.error.code == ErrorCode::kStale && verdict.kind == Kind::kError) {
-    origin.route.OnReplaced(origin.UrlOf(job->request), job->request.condition, Clock::now());
-  }
-  switch (verdict.kind) {
-    case Kind::kBytes:
-      if (job->on_disk) return disk_.OnVersion(waiting_, job, reply);
+  const FetchPolicy::Decision decision =
+      policy_.Decide(*job, reply, std::move(verdict), url, Clock::now(), std::time(nullptr),
+                     [&] { return origin.credentials && origin.credentials->Refresh(job->key); });
+  if (decision.is_refused && on_refused_) on_refused_();
+  switch (decision.kind) {
+    case FetchPolicy::Decision::Kind::kBytes:
       return AnswerBytes(job, reply, std::move(own));
-    case Kind::kError:
-      return AnswerError(job, verdict.error);
-    case Kind::kNoRange:
-      if (is_list || std::exchange(job->no_range, true)) {
-        return AnswerError(job,
-                           {ErrorCode::kIo, job->origin.Name(job->request) + ": invalid range"});
-      }
-      job->on_disk.reset();
-      job->next = Clock::now();
+    case FetchPolicy::Decision::Kind::kVersion:
+      return disk_.OnVersion(waiting_, job, reply);
+    case FetchPolicy::Decision::Kind::kError:
+      return AnswerError(job, decision.error);
+    case FetchPolicy::Decision::Kind::kRepeat:
       return;
-    case Kind::kOtherTime: {
-      // Uses the clock error that was assumed when this request was signed. Another request may
-      // have corrected origin.clock_error_s since.
-      if (reply.date_s > 0) origin.clock_error_s = reply.date_s - std::time(nullptr);
-      if (reply.date_s == 0 || std::abs(job->clock_error_s - origin.clock_error_s) < 10) {
-        return AnswerError(job, verdict.error);
-      }
-      return Repeat(job, std::move(verdict), 0);
-    }
-    case Kind::kOtherKey:
-      if (!origin.credentials || !origin.credentials->Refresh(job->key)) {
-        return AnswerError(job, verdict.error);
-      }
-      return Repeat(job, std::move(verdict), 0);
-    case Kind::kAgain:
-      return Repeat(job, std::move(verdict), reply.retry_after_s);
   }
-}
-
-void FetchServer::Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s) {
-  job->problem = std::move(verdict.error);
-  const auto most = std::min(kLongestPause, kFirstPause * (1 << std::min(job->attempts, 8)));
-  std::uniform_int_distribution<int64_t> pause(most.count() / 4, most.count());
-  job->next = Clock::now() + std::max(milliseconds(pause(random_)), milliseconds(pause_s * 1000));
 }
 
 void FetchServer::AnswerBytes(Jobs::iterator job, const HttpReply& reply,
@@ -454,9 +361,8 @@ milliseconds FetchServer::Pause() const {
   }
   if (disk_.size() > 0) pause = std::min(pause, milliseconds(100));
   for (const Job& job : waiting_) {
-    auto due = job.deadline;
-    if (MayBegin(job)) due = std::min(due, IsDelayed(job, now) ? bandwidth_.next() : job.next);
-    const auto left = std::chrono::ceil<milliseconds>(due - now);
+    const auto change = policy_.NextChange(job, running_.size(), now);
+    const auto left = std::chrono::ceil<milliseconds>(change - now);
     pause = std::clamp(left, milliseconds(0), pause);
   }
   return pause;

@@ -4,8 +4,7 @@
 // It requests only keys below the store's own address and below the prefixes of virtual=, which a
 // client names by number, so a compromised client can read these and nothing else.
 //
-// An attempt that fails for a transient reason (no connection, a stall, a truncated response, 429,
-// 5xx) is retried after a random, growing pause, until `timeout` has passed.
+// When requests are sent and repeated, and what their replies mean: FetchPolicy (fetch_policy.h).
 #pragma once
 
 #include <functional>
