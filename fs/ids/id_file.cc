@@ -102,7 +102,7 @@ Result<Descriptor> IdFile::Open(const std::string& path, std::chrono::millisecon
   if (fstat(file.get(), &info) != 0) return refuse(ErrnoText(errno));
   Head head;
   if (info.st_size != 0 && (!ReadValue(file, head) || !HasMagic(head))) {
-    return refuse("not a file with inode numbers of zarrfs; choose a file that does not exist");
+    return refuse("not a file of inode numbers that zarrfs wrote; name a new file");
   }
   return file;
 }

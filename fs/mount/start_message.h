@@ -97,7 +97,7 @@ struct StartMessage {
 /// know.
 [[nodiscard]] Result<MountOptions> OptionsOf(const StartMessage& state);
 
-/// Converts between the secrets of headers= and query= and their records of a start message.
+/// Stores the secrets of headers= and query= in a start message, and reads them from it.
 void SetSecrets(const std::vector<SecretTexts>& secrets, StartMessage& state);
 [[nodiscard]] std::vector<SecretTexts> SecretsOf(const StartMessage& state);
 

@@ -402,7 +402,7 @@ void Keeper::OnUpgrade(Upgrade::Step step) {
     return upgrade_.Refuse("the mount is about to end, or has no worker at the moment");
   }
   if (step == Upgrade::Step::kTry) return upgrade_.Try(State());
-  spdlog::info("{}: the next worker runs another program", mountpoint());
+  spdlog::info("{}: upgrading: the next worker runs the new program", mountpoint());
   replaces_ = true;
   AskWorkerToEnd(workers_.errors_only().empty());  // a caretaker ignores messages
 }

@@ -33,7 +33,7 @@ Age ZipAge(const MountOptions& options) {
   return std::min(kZipAge, std::chrono::duration_cast<Age>(seconds));
 }
 
-// The period at which the pointer of an Icechunk branch is read, unless its changes are reported.
+// How often the ref of an Icechunk branch is read if the store does not report changes.
 Age FollowPeriod(const MountOptions& options) {
   constexpr auto kOfFolder = std::chrono::seconds(1);
   constexpr double kMin = 0.05;

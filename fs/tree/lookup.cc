@@ -11,7 +11,7 @@ namespace {
 // The maximum number of attempts if a shard is replaced during a lookup.
 constexpr int kMaxAttempts = 3;
 
-// True if `name` may be a chunk in the folder of an array that was never read.
+// True if `name` could be a chunk of an array whose metadata have not been read yet.
 bool MayBeChunk(std::string_view name) {
   return name.find_first_not_of("0123456789.") == name.npos && !name.starts_with('.');
 }

@@ -54,9 +54,9 @@ class Tree {
                                                           const TreeOptions& options,
                                                           Descriptor ids = {});
 
-  /// Returns the entry of a name in a folder; without an id if the name does not exist. Fails only
-  /// with errors that say nothing about the name. "." is the folder or file itself, and ".." the
-  /// parent of a folder; the kernel uses them to find the inode of a file handle.
+  /// Looks up a name in a folder. The entry has no id if the name does not exist. An error means
+  /// that the existence of the name could not be determined. "." is the folder or file itself, and
+  /// ".." the parent of a folder; the kernel uses them to find the inode of a file handle.
   [[nodiscard]] Result<Entry> LookUp(NodeId folder, const std::string& name);
   /// Like LookUp(), after an interruption; never waits.
   [[nodiscard]] Result<Entry> LookUpInterrupted(NodeId folder, const std::string& name);

@@ -180,7 +180,7 @@ def test_no_file_of_others_is_written(store, tmp_path):
     (link := tmp_path / "link").symlink_to(tmp_path / "nowhere")
     (foreign := tmp_path / "foreign").write_bytes(b"")
     os.chown(foreign, 65534, 65534)
-    for path, why in [(other, "not a file with inode numbers of zarrfs; choose a file that does not exist"),
+    for path, why in [(other, "not a file of inode numbers that zarrfs wrote; name a new file"),
                       (link, "a symbolic link; name the file itself"), (tmp_path, "Is a directory"),
                       (foreign, "the file belongs to another user"), (tmp_path / "no/ids", "No such file or directory")]:
         refused = subprocess.run([ZARRFS, store, point, "-o", f"ids={path}"], capture_output=True, text=True)

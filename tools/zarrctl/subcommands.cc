@@ -200,8 +200,8 @@ void CommandLine::AddReferring() {
       ->check(CLI::IsMember({"auto", "keep"}));
   command
       ->add_option("--inline-decoded", refs_.inline_decoded,
-                   "For arrays whose chunks must be decoded: put up to SIZE of each into the "
-                   "references (default: leave them out)")
+                   "For arrays whose chunks must be decoded: put up to SIZE bytes of each array "
+                   "into the references (default: leave such arrays out)")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false));
   AddRemote(command);

@@ -161,8 +161,7 @@ class StoredObjectsCursor {
   Result<void> Descend();
   // Watches a folder, or calls on_folder for it. False to end the walk.
   bool Enter(const std::string& folder);
-  // Handles an unreadable object or folder. True to continue the walk, or to end it without an
-  // error.
+  // Handles an unreadable object or folder. False if the walk must fail with `error`.
   bool PassesOver(const std::string& key, const Error& error);
   // True if an object exists or its existence cannot be determined.
   [[nodiscard]] Result<bool> MayExist(const std::string& key);

@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-// The layout of a float16: the bits of exponent and fraction, and the code of infinity.
+// A float16: the mask of its exponent and fraction, and the bits of infinity.
 constexpr uint16_t kMagnitude = 0x7fff;
 constexpr uint16_t kInfinity = 0x7c00;
 

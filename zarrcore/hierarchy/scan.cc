@@ -76,7 +76,7 @@ Result<TextRange> RangeOfChunk(const ChunkSource& source, const ChunkLocation& a
   return range;
 }
 
-// Returns the lengths of the strings in a chunk; the default value for a chunk that is not stored.
+// Returns the lengths of the strings in a chunk. A chunk that is not stored has no strings.
 Result<TextRange> RangeOfChunk(const ChunkSource& source, InnerIndex chunk) {
   for (int attempt = 1;; ++attempt) {
     const auto found = source.Locate(chunk, attempt == 1 ? kAnyAge : Age{0});

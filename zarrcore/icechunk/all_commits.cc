@@ -300,7 +300,7 @@ class IcechunkAllStore final : public IcechunkCommitStore {
   mutable std::function<void(std::string_view)> report_;
   mutable bool has_failed_ = false;      // used only by the thread that checks the repository
   mutable std::set<IcechunkId> failed_;  // likewise: the commits that were reported as unreadable
-  // Likewise: the branches and tags that were reported as unreadable.
+  // Used only by that thread: the branches and tags that were reported as unreadable.
   mutable std::set<std::string> unreadable_;
   mutable size_t too_long_ = 0;  // likewise: the reported value of Names::too_long
   mutable Mutex mutex_;          // also guards changes of generation_

@@ -78,9 +78,9 @@ class IcechunkCommitReader {
   // True if the array has a folder `c`. An array with dimensions has one if the snapshot names a
   // manifest of the array, so the manifest need not be read.
   [[nodiscard]] Result<bool> HasChunks(const IcechunkNode& node);
-  // The info of a native chunk: that of its object or, in a slow store, one made from the
-  // reference, because the object's info would take a request. A reference never changes, so a
-  // chunk keeps its version through commits that do not change it.
+  // Returns the info of a native chunk. In slow stores it is derived from the reference, which
+  // saves a request for the object's info. A reference never changes, so the version of a chunk
+  // survives commits that do not change the chunk.
   [[nodiscard]] ObjectInfo InfoOfNative(const IcechunkHead& head,
                                         const IcechunkReference& reference,
                                         const ObjectInfo* object) const;

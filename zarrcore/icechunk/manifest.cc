@@ -193,7 +193,7 @@ class IcechunkManifest::Packing {
     other.size = bytes.size();
     manifest.bytes_ += bytes;
     const std::string_view etag = EtagOf(reference);
-    other.etag_size = static_cast<uint32_t>(etag.size());  // a flatbuffer has less than 2 GiB
+    other.etag_size = static_cast<uint32_t>(etag.size());  // flatbuffers are smaller than 2 GiB
     manifest.bytes_ += etag;
     other.modified = reference.modified();
     manifest.others_.push_back(other);

@@ -149,7 +149,8 @@ class RepoFile {
 
   [[nodiscard]] tl::unexpected<Error> WrongSnapshot(const IcechunkAt& at,
                                                     const icechunk::Ref& ref) const {
-    return Fail(ErrorCode::kDamaged, "{}: damaged: {} is snapshot {} of {}", kRepo,
+    return Fail(ErrorCode::kDamaged,
+                "{}: damaged: {} refers to snapshot number {}, but there are {}", kRepo,
                 AsciiExcerpt(at.Text()), ref.snapshot(), table().snapshots()->size());
   }
 

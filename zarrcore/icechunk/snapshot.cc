@@ -47,7 +47,8 @@ struct IcechunkSnapshot::Counts {
   size_t boxes = 0;
   size_t extents = 0;
 
-  // Counts the items. kDamaged if a box does not have one extent per axis.
+  // Counts the nodes, the bounding boxes of manifests, and the extents of the boxes. kDamaged if a
+  // box does not have one extent per axis of its array.
   static Result<Counts> Of(const IcechunkFile& file, const icechunk::Snapshot& snapshot) {
     Counts counts;
     for (const icechunk::Node* node : *snapshot.nodes()) {

@@ -32,7 +32,7 @@ Result<void> CheckVirtualChunk(const IcechunkVirtualChunk& chunk, const Version&
         WhatIs(chunk), changed, reference.modified);
   }
   if (!reference.etag.empty() && WithoutQuotes(reference.etag) != WithoutQuotes(etag)) {
-    return Fail(ErrorCode::kIo, "{}: another file: its ETag is {}, in the reference {}",
+    return Fail(ErrorCode::kIo, "{}: the file has been replaced: its ETag is {}, expected {}",
                 WhatIs(chunk), AsciiExcerpt(WithoutQuotes(etag)), AsciiExcerpt(reference.etag));
   }
   const uint64_t end = reference.offset + reference.length;  // each below 2^63

@@ -25,7 +25,7 @@ struct VirtualFolders {
   bool is_all = true;                   // false if a limit was reached, or a location was refused
 };
 
-/// Collects the folders of locations. Not thread-safe.
+/// Collects the folders that contain virtual chunks. Not thread-safe.
 class VirtualFolderSearch {
  public:
   void Add(std::string_view location);

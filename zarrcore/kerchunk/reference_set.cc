@@ -91,7 +91,7 @@ Result<void> ForEachPart(std::string_view location, OnLiteral literal, OnName na
 Result<void> KerchunkReferenceSet::Builder::Add(std::string_view key, Kind kind,
                                                 std::span<const uint64_t> numbers) {
   if (key.empty() || !IsValidKey(key)) {
-    return Fail(ErrorCode::kDamaged, "\"{}\": not a key of a store", AsciiExcerpt(key));
+    return Fail(ErrorCode::kDamaged, "\"{}\": not a valid key", AsciiExcerpt(key));
   }
   positions_.push_back(records_.size());
   Put(records_, key.size());

@@ -252,7 +252,7 @@ class Events final : public nlohmann::json_sax<Json> {
       case In::kGen:
         return Generates();
       default:
-        return Refuse("expected something other than an array");
+        return Refuse("unexpected array");
     }
   }
   bool end_array() override {
@@ -376,8 +376,7 @@ Result<std::shared_ptr<const KerchunkReferenceSet>> KerchunkReferenceSet::Read(
     if (needed > limit) {
       return Fail(
           ErrorCode::kTooLarge,
-          "a reference set of {} bytes needs more than {} bytes of memory, memory={} allows "
-          "less",
+          "a reference set of {} bytes needs {} bytes of memory and more; memory= allows {}",
           file.info().size(), needed, limit);
     }
     auto more = ProcessMemory().Take(needed - memory.bytes(), memory.bytes());

@@ -70,7 +70,7 @@ std::string Renew(const std::string& path, SecretFile& known) {
   }
   std::string text = ReadUpTo(file, kMaxSecret);
   if (text.empty())
-    return fmt::format("{}: the file is empty; its earlier contents are sent", path);
+    return fmt::format("{}: the file is empty; requests still send its earlier contents", path);
   known.text = std::move(text);
   return "";
 }

@@ -187,7 +187,7 @@ bool AddsSlash(std::string_view location, std::string_view url) {
          PercentDecode(with_slash, /*plus_is_blank=*/false);
 }
 
-// The option for the region of a bucket, up to its value, for messages.
+// The option that sets the region of a bucket, up to its "=", for messages.
 std::string_view RegionOption(const RemoteSource& source) {
   return source.is_virtual ? "virtual_file=, with region=" : "region=";
 }

@@ -122,8 +122,8 @@ Result<std::string> ReadAll(const Descriptor& file) {
   return text;
 }
 
-// True if requests below any of the prefixes in `text` have credentials. False for a malformed
-// file.
+// True if the lines in `text` configure credentials for at least one prefix. False if a line is
+// malformed.
 bool NamesCredentials(std::string_view text) {
   std::vector<VirtualPrefix> prefixes;
   if (!AddVirtualFile(text, "", prefixes)) return false;

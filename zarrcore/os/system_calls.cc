@@ -203,9 +203,9 @@ constexpr int kChangingFiles[] = {SCMP_SYS(mkdir),     SCMP_SYS(mkdirat),   SCMP
                                   SCMP_SYS(unlinkat),  SCMP_SYS(rmdir),     SCMP_SYS(fsync),
                                   SCMP_SYS(fdatasync), SCMP_SYS(syncfs)};
 
-// The numbers of system calls since Linux 6.7 (futex_wake), the same on all architectures. These
-// calls fail with ENOSYS as on an older kernel, because a newer C library may try them and fall
-// back.
+// System calls added in Linux 6.7 or later, from futex_wake on, have the same numbers on all
+// architectures. They fail with ENOSYS, as on an older kernel, so a newer C library that tries them
+// falls back.
 constexpr int kFirstUnknown = 454;
 constexpr int kLastUnknown = 511;
 

@@ -243,7 +243,7 @@ class NcViewImplementation final : public View {
     FilePlan plan(source, 2);
     if (source.netcdf == NetcdfFormat::kCdf2 || plan.left_out().empty()) return plan.Make();
     FilePlan larger(source, 5);
-    // An array that CDF-5 cannot contain, either, is no reason to use CDF-5.
+    // CDF-5 is used only if it can contain an array that CDF-2 cannot.
     if (larger.left_out().size() >= plan.left_out().size()) return plan.Make();
     std::vector<std::string> reasons = plan.left_out();
     std::erase_if(reasons, [&](const std::string& reason) {

@@ -258,7 +258,7 @@ TEST_F(VirtualObjectsTest, AnObjectOfAnotherTimeOrEtagIsAnError) {
   }
   for (const char* const etag : {"tagg", "W/\"tag\""}) {
     reference.etag = etag;
-    EXPECT_NE(Read(x, reference).find("another file: its ETag is tag"), std::string::npos);
+    EXPECT_NE(Read(x, reference).find("replaced: its ETag is tag"), std::string::npos);
   }
   Set("run/x.nc", "", 0);
   reference = {};

@@ -166,7 +166,7 @@ TEST_F(KerchunkStoreTest, WhatIsNoReferenceSetIsRefused) {
            {R"({"k": ["u", 1, 2, 3]})", "expected [ADDRESS, OFFSET, LENGTH]"},
            {R"({"k": ["u", 1, -2]})", "expected a reference, found -2"},
            {R"({"k": ["u", 1, 1.5]})", "found 1.5"},
-           {R"({"k": ["u", [1], 2]})", "other than an array"},
+           {R"({"k": ["u", [1], 2]})", "unexpected array"},
            {R"({"k": ["u", 9223372036854775807, 1]})", "end beyond 2^63"},
            {R"({"": "x"})", "not a key"},
            {R"({"a//b": "x"})", "not a key"},
@@ -176,7 +176,7 @@ TEST_F(KerchunkStoreTest, WhatIsNoReferenceSetIsRefused) {
            {R"({"version": 2, "refs": {}})", "version 2; expected 0 or 1"},
            {R"({"version": 1, "refs": {"k": ["{{u}}"]}})", "no template has the name \"u\""},
            {R"({"version": 1, "refs": {"k": ["{{u"]}, "templates": {"u": ""}})", "without its end"},
-           {R"({"k": )" + std::string(5000, '[') + "}", "other than an array"},
+           {R"({"k": )" + std::string(5000, '[') + "}", "unexpected array"},
            {R"({"k": {"a": )" + std::string(5000, '[') + "}}", "nested too deeply"},
        }) {
     EXPECT_TRUE(Has(WhyNot(set), why)) << set;
