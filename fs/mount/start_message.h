@@ -66,7 +66,7 @@ struct StartMessage {
   uint64_t list = kNoDescriptor;  // also set for a trial
 
   // --- For a fetcher -----------------------------------------------------------------------------
-  uint64_t begun = kNoDescriptor;  // a pipe for the version of the channel
+  uint64_t begun = kNoDescriptor;  // a pipe to which the fetcher writes its version of the channel
   // The secrets of headers= and query= (SetSecrets, SecretsOf), also set for a trial: those of the
   // store, and of each prefix of virtual= that is not local.
   std::vector<std::string> secrets = {};

@@ -301,8 +301,7 @@ constexpr Option kOptions[] = {
     {"nonempty", "", "mount over a folder that is not empty", "", SetFlag<&MountOptions::nonempty>},
     {"exec", "", "files can be executed if their permissions allow it (default: no)", "",
      SetKernelFlag},
-    {"until", "PID", "detach the mount when this process ends, however it ends",
-     "the number of a process",
+    {"until", "PID", "detach the mount when this process ends, however it ends", "a process ID",
      [](auto& o, auto v) {
        const auto pid = UpTo(INT32_MAX, NumberFrom<pid_t>(v));
        return pid != 0 && Set(o.until, pid);

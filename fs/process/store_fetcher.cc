@@ -115,8 +115,8 @@ void StoreFetcher::OnEnd(std::optional<int> status) {
   period_ = has_lived || is_replaced ? kMinPeriod : std::min(period_ * 2, kLongestPeriod);
   spdlog::log(is_replaced ? spdlog::level::info : spdlog::level::err,
               "{}: {}; another one takes its place", options_.source.text(),
-              is_replaced ? "a file that the fetcher reads was replaced, so it ended"
-                          : "the fetcher has ended");
+              is_replaced ? "the fetcher exited because a file that it reads was replaced"
+                          : "the fetcher has exited");
 }
 
 void StoreFetcher::Attend() {

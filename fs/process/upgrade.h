@@ -103,8 +103,8 @@ class Upgrade {
 /// of a mount.
 [[nodiscard]] Result<void> AskToSet(pid_t keeper, const std::string& settings);
 
-/// Returns the problem that the heartbeat of a mount's worker shows; "" for none. Fails after a
-/// second, and if the process is not the keeper of `mount`.
+/// Returns the problem that the heartbeat of a mount's worker has found; "" for none. Fails if
+/// there is no reply within a second, or if the process is not the keeper of `mount`.
 [[nodiscard]] Result<std::string> AskForAlarm(pid_t keeper, dev_t mount);
 
 /// Runs a trial if the arguments are `zarrfs --try N …`, which the keeper passes. N is the number

@@ -27,8 +27,9 @@ struct ChunkPrefix {
 /// once.
 class ChunkFiles final : public FolderPart {
  public:
-  /// Lists the chunks in `objects`, which are found during the listing. If `objects` is null, lists
-  /// all chunks of `count` stored objects from `first` on, including missing chunks.
+  /// Lists the chunks in `objects`, each of which is looked up when the listing reaches it. If
+  /// `objects` is null, lists all chunks of `count` stored objects, the first of which is `first`,
+  /// including missing chunks.
   ChunkFiles(const Entries& entries, const Nodes& nodes, ChunkPrefix prefix,
              std::unique_ptr<StoredObjectsCursor> objects, uint64_t first = 0, uint64_t count = 0)
       : entries_(entries),

@@ -180,7 +180,7 @@ std::string MetricsText(const MountFigures& figures) {
     text.Sample(network->gets, R"(kind="get")");
     text.Sample(network->lists, R"(kind="list")");
     text.Only("zarrfs_network_received_bytes_total", "counter",
-              "Bytes of the answers of the bucket or web server, without their headers.",
+              "Bytes in responses of the bucket or web server, without headers.",
               network->received_bytes);
     text.Describe(
         "zarrfs_network_via_total", "counter",

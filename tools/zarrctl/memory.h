@@ -1,4 +1,4 @@
-// Memory of commands that use several threads.
+// Memory budget of commands that use several threads.
 #pragma once
 
 #include <new>

@@ -46,7 +46,7 @@ class VerifyReport {
   /// Adds an object or document that is damaged or cannot be read. `key` is not repeated in the
   /// message.
   void AddProblem(const std::string& key, const Error& error);
-  /// Adds an array that could not be checked, or not completely.
+  /// Adds an array that could not be checked completely.
   void AddUnchecked(const std::string& path, std::string_view what, const std::string& reason);
 
   /// Adds a note about something other than damage.

@@ -64,10 +64,10 @@ class VlenChain {
   /// kMaxChunkBytes; kNoMemory if memory runs out.
   [[nodiscard]] Result<void> Check(Bytes encoded) const;
 
-  // The functions below are for chains of strings without a transpose. For other chains,
-  // CanDecodeTexts() fails with kUnsupported and the reason. The functions use at most
-  // kMaxTextChunk bytes in addition to their input and result. They fail like Check(), and with
-  // kDamaged if the chunk needs more.
+  // The functions below are for codec chains whose elements are strings, without a transpose. For
+  // other chains, CanDecodeTexts() fails with kUnsupported and the reason. The functions use at
+  // most kMaxTextChunk bytes in addition to their input and result. They fail like Check(), and
+  // with kDamaged if decoding the chunk would need more.
 
   [[nodiscard]] Result<void> CanDecodeTexts() const;
   [[nodiscard]] Result<TextRange> RangeOfTexts(Bytes encoded) const;

@@ -38,8 +38,8 @@ bool ArrayOrder::TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates&
   if (crowd.is_over && crowd.ahead.empty()) return false;
   if (chunk < next) return next - chunk <= kNear;
   if (chunk <= tip || chunk - tip > kNear) return false;
-  // A crowd is usually predicted with one start. If it restarts often, these readers are not a
-  // crowd.
+  // Threads that share a scan need one prediction for all of it. If the prediction must begin anew
+  // often, these readers do not share a scan.
   crowd.is_over = ++crowd.restarts > kMaxRestarts;
   crowd.size /= 2;
   if (crowd.is_over) {

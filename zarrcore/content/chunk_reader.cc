@@ -125,10 +125,10 @@ Result<Made> DecodeElements(const ChunkFile& file) {
   const uint64_t length = file.location.length;
   // The length comes from a shard index, which may state any number.
   if (length > pipeline->max_encoded_size()) {
-    return Damaged(file,
-                   {ErrorCode::kDamaged,
-                    fmt::format("a chunk of {} bytes, more than the maximum of {} for this array",
-                                length, pipeline->max_encoded_size())});
+    return Damaged(
+        file, {ErrorCode::kDamaged,
+               fmt::format("a chunk of {} bytes exceeds the maximum of {} for this array", length,
+                           pipeline->max_encoded_size())});
   }
   auto memory = ProcessMemory().Take(MemoryOf(file, *pipeline));
   if (!memory) return Named(file, memory.error());

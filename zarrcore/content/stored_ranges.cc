@@ -18,21 +18,19 @@ constexpr int kLooks = 16;
 // The tolerated share of unread bytes among the last kRemembered fetched bytes.
 constexpr double kMaxWaste = 0.03;
 constexpr uint64_t kRemembered = 256u << 20;
-// The number of bytes to fetch concurrently: a multiple of the bytes in flight at full speed, and
-// the minimum.
+// The number of bytes to fetch concurrently, as a multiple of speed times latency; and its minimum.
 constexpr uint64_t kAtOnce = 2;
 constexpr uint64_t kMinAtOnce = 2u << 20;
-// The number of bytes to fetch ahead: a multiple of the bytes in flight at full speed, the minimum
-// and the maximum.
+// The number of bytes to fetch ahead, as a multiple of speed times latency; and its limits.
 constexpr uint64_t kAhead = 8;
 constexpr uint64_t kMinAhead = 4u << 20;
 constexpr uint64_t kMaxAhead = 64u << 20;
-// The speed is measured in intervals of this length. The highest speed counts; it is multiplied by
-// kForget per interval, so a change of the store is noticed.
+// The speed is measured in intervals of this length. The estimate is the highest speed, multiplied
+// by kForget per interval, so that it adapts when the store becomes slower.
 constexpr int64_t kMeasureNs = 100'000'000;
 constexpr double kForget = 0.98;
-// The lowest latency counts; it is multiplied by this factor with each later request, so a change
-// of the store is noticed.
+// The estimate is the lowest latency, multiplied by this factor per request, so that it adapts when
+// the latency grows.
 constexpr double kGrow = 1.01;
 
 }  // namespace

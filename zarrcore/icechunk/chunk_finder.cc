@@ -144,7 +144,8 @@ Result<IcechunkChunkFinder::Coordinates> IcechunkChunkFinder::Next(
       found.values.push_back(value);
       if (value == UINT32_MAX) break;
       after.back() = value + 1;
-      // In the last dimension, the next row has the next value, so no search is needed.
+      // Rows are sorted, so the next row has another coordinate unless further dimensions follow. A
+      // search skips rows with the same coordinate.
       ++row;
       if (rows->BeginsWith(row, prefix) && rows->At(row)[prefix.size()] == value) {
         row = rows->LowerBound(after);

@@ -32,7 +32,8 @@ class IcechunkLooks {
 
   /// Announces changes to the listener, calls `step`, which makes the changes, and reports them.
   void Report(Changes& changes, const std::function<void()>& step = {}) const;
-  /// Only announces the changes. May be called more than once per step.
+  /// Announces changes to the listener, without making or reporting them. May be called several
+  /// times before Report().
   void Announce(Changes& changes) const;
 
  private:

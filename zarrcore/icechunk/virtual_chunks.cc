@@ -132,8 +132,8 @@ Result<IcechunkVirtualChunks::Place> IcechunkVirtualChunks::Find(const Chunk& ch
   if (const auto objects = objects_.find(place->prefix); objects != objects_.end()) {
     return Place{nullptr, objects->second.get(), std::move(place->key)};
   }
-  return Fail(ErrorCode::kUnsupported, "{}: this prefix of virtual= is not connected",
-              WhatIs(chunk));
+  return Fail(ErrorCode::kUnsupported,
+              "{}: no store is open for this prefix of virtual=", WhatIs(chunk));
 }
 
 Result<std::optional<ObjectInfo>> IcechunkVirtualChunks::Stat(const Chunk& chunk) const {

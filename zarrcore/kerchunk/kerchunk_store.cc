@@ -100,7 +100,9 @@ class KerchunkStore final : public StoreInFile<KerchunkReferenceSet> {
   }
 
   [[nodiscard]] Result<uint64_t> OffsetInFile(std::string_view key) const override {
-    return Fail(ErrorCode::kUnsupported, "{}: a reference, not bytes of the reference set", key);
+    return Fail(ErrorCode::kUnsupported,
+                "{}: refers to bytes of another file, which the reference set does not contain",
+                key);
   }
 
   [[nodiscard]] bool AnswersFast() const override {

@@ -144,7 +144,7 @@ class KerchunkReferenceSet::Builder {
   uint64_t NumberOf(std::string_view location);
   [[nodiscard]] std::string_view LocationAt(uint64_t number) const;
 
-  // Orders the numbers of locations by location.
+  // Sorts indices of locations by the locations themselves.
   struct Less {
     using is_transparent = void;
     const Builder* builder;

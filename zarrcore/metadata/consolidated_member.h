@@ -22,8 +22,9 @@ inline constexpr uint64_t kMaxConsolidatedBytes = 512u << 20;
 void EraseConsolidated(std::string& text);
 
 /// The names in consolidated metadata, in document order: paths of nodes in a zarr.json, keys of
-/// documents in a .zmetadata. nullopt if the document has no consolidated metadata. kDamaged or
-/// kTooLarge, with `key`, if it is not plain JSON and ParseJson() refuses it.
+/// documents in a .zmetadata. nullopt if the document has no consolidated metadata. A document that
+/// the fast scanner cannot read is given to ParseJson(), whose errors (kDamaged, kTooLarge) are
+/// returned with `key`.
 [[nodiscard]] Result<std::optional<std::vector<std::string>>> ConsolidatedNames(
     std::string_view text, std::string_view key);
 

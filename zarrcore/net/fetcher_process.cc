@@ -91,7 +91,7 @@ void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t paren
   }
   FetcherNeeds needs = NeedsOfFetcher(source);
   const std::string user = confine ? confine(WhySameUser(needs, disk.get())) : "";
-  // Must run after a change of user, which resets this setting.
+  // Must follow setuid(2), which clears the signal.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   // Prevents other processes of this user from reading this process's memory, which holds keys.

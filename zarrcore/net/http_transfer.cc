@@ -293,7 +293,7 @@ void HttpTransfer::DecideRange() {
   const auto [first, last, total] = content_range_.value_or(ContentRange{});
   reply_.size = content_range_ || is_part ? total : content_length_;
   if (!reply_.size) {
-    reply_.wrong = "a response without the size of the object";
+    reply_.wrong = "a response that does not state the size of the object";
     return;
   }
   const uint64_t size = *reply_.size;

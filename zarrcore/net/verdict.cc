@@ -285,12 +285,12 @@ Verdict JudgeForbidden(const std::string& code, const RemoteSource& source, std:
   } else if (source.is_s3 && is_about_object) {
     if (source.options.anonymous) hint = "; is the bucket public? anonymous signs nothing";
     hint +=
-        "; without the permission to list the bucket, objects that do not exist are refused, "
-        "too: absent=403 takes them for absent";
+        "; without the permission to list the bucket, the server also refuses objects that do not "
+        "exist: absent=403 treats them as absent";
   } else if (is_about_object && !SecretsOf(source).empty()) {
     hint = fmt::format("; has the secret in {} expired?", SecretsOf(source));
   } else if (is_about_object) {
-    hint = "; if this server refuses what does not exist, absent=403 takes it for absent";
+    hint = "; if this server refuses objects that do not exist, absent=403 treats them as absent";
   }
   return Say(Kind::kError, ErrorCode::kPermissionDenied, "{}: {} refuses to send it{}{}", what,
              HostOf(url), code.empty() ? "" : fmt::format(" ({})", AsciiExcerpt(code)), hint);

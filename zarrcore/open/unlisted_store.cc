@@ -40,7 +40,7 @@ constexpr int64_t kSaidHoldsNs = 10'000'000'000;
 // The maximum age of a remembered document from which these answers are made.
 constexpr Age kMaxAgeOfSaid = std::chrono::seconds(5);
 constexpr size_t kMaxSaid = 4096;  // the maximum number of groups whose answers are kept
-// The maximum number of images in a collection whose metadata name none.
+// The maximum number of images to look for in a collection whose metadata do not list them.
 constexpr size_t kMaxSeries = 4096;
 // Metadata of groups up to this many levels above a folder may name the folder.
 constexpr int kGroupsAbove = 2;
@@ -272,8 +272,8 @@ UnlistedStore::KnownKeys UnlistedStore::AskGroup(const std::string& path) const 
     if (!series) return Fail(series);
     std::ranges::move(*series, std::back_inserter(paths));
   }
-  // Lists each node with the kind of document that the group has. A v2 node may be an array
-  // instead. That shows when the node is read.
+  // Assumes that each node has the same kind of document as the group. A v2 node may turn out to be
+  // an array when it is read.
   std::set<std::string> keys = {JoinKey(path, group->document)};
   for (const std::string& below : paths) {
     keys.insert(JoinKey(JoinKey(path, below), group->document));

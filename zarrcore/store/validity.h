@@ -72,8 +72,8 @@ struct Moment {
   [[nodiscard]] static Moment Now(const Store& store) {
     return {SteadyNowNs(), store.change_count()};
   }
-  /// The validity of an answer while nothing in the store changes. Combine it (&=) with the
-  /// validity of each answer; by itself it guarantees nothing.
+  /// The validity of a result that depends on no answer yet: valid until anything in the store
+  /// changes. Combine it (&=) with the validity of each answer that the result depends on.
   [[nodiscard]] Validity validity() const { return Validity(change_count); }
 };
 

@@ -26,7 +26,7 @@ class ElementNumbers {
   /// The exact number, printed: "271.25", "-3", "true".
   [[nodiscard]] std::string Text(const std::byte* element) const;
 
-  /// True if elements are floats, so the mean of two elements can be an element.
+  /// True for floating-point elements, whose type can represent a mean.
   [[nodiscard]] bool is_float() const { return is_float_; }
   [[nodiscard]] size_t item_size() const { return type_->item_size; }
 

@@ -93,7 +93,7 @@ class Page {
   [[nodiscard]] bool Begin() {
     const MutexLock lock(mutex_);
     has_section_.resize(found_.nodes.size());
-    // Reserves the tree's part of the budget before any section.
+    // Reserves the tree's share of the budget before any section can use it.
     is_full_ = !budget_.TakeText(Tree().size() + found_.nodes.size() * kTagBytes);
     for (const Error& error : found_.failures) Count(error);
     return !is_full_;

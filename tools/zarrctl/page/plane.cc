@@ -97,8 +97,7 @@ Result<Plane> ChoosePlane(const ArrayMetadata& metadata, const ArrayLayout& layo
   if (!bytes || *bytes > limits.decoded_bytes) {
     return Fail(ErrorCode::kTooLarge,
                 "a chunk has {} when decoded; pictures are made of at most {}",
-                bytes ? SizeText(*bytes) : "more bytes than can be counted",
-                SizeText(limits.decoded_bytes));
+                bytes ? SizeText(*bytes) : "more than 2^64 bytes", SizeText(limits.decoded_bytes));
   }
   uint64_t most = std::min(limits.chunks, limits.decoded_bytes / std::max<uint64_t>(*bytes, 1));
   if (plane.channel_axis) {

@@ -225,7 +225,7 @@ class PlaneReader {
     Mark(part, PlaneValues::State::kDamaged);
   }
 
-  // The cell of the grid that contains an element, along one side.
+  // The index of the grid cell that contains an element, along one axis.
   static uint64_t Place(uint64_t element, Range range, uint32_t places) {
     return (element - range.begin) * places / range.size();
   }
@@ -246,8 +246,8 @@ class PlaneReader {
     }
   }
 
-  // Adds the elements of a part. `item`: the distance in bytes from one element to the next; 0 to
-  // use one element for all.
+  // Adds the elements of the part of a chunk that lies in the plane. `item`: the stride of elements
+  // in bytes; 0 to use one element for all.
   void Take(const Part& part, const std::byte* elements, size_t item) REQUIRES(mutex_) {
     for (const size_t channel : part.channels) {
       uint64_t first = part.first;
