@@ -61,7 +61,7 @@ std::optional<bool> KnowsConsolidated(const Nodes& nodes, const Node& node, size
   if (node.views[view].consolidated.empty()) return false;
   const auto known = nodes.hierarchy().KnownConsolidated(node, view);
   if (known != nullptr) return !known->is_too_large;
-  if (node.has_zmetadata()) return true;
+  if (node.keeps_zmetadata(view)) return true;
   return std::nullopt;
 }
 

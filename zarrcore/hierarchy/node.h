@@ -109,10 +109,14 @@ struct Node : NodeSource {
   [[nodiscard]] const GroupMetadata* group() const {
     return metadata ? std::get_if<GroupMetadata>(&*metadata) : nullptr;
   }
-  /// True for a v2 group with a stored .zmetadata. Its consolidated document is made regardless of
-  /// the number of nodes.
+  /// True for a v2 group with a stored .zmetadata.
   [[nodiscard]] bool has_zmetadata() const {
     return group() != nullptr && group()->is_stored_as_v2() && group()->stored->has_zmetadata;
+  }
+  /// True if the consolidated document in view number `view` stands for a stored .zmetadata, and is
+  /// made regardless of options and of the number of nodes.
+  [[nodiscard]] bool keeps_zmetadata(size_t view) const {
+    return has_zmetadata() && AllViews()[view]->keeps_stored_v2();
   }
 };
 using NodePtr = std::shared_ptr<const Node>;

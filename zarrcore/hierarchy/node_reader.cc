@@ -241,7 +241,7 @@ void NodeReader::ShowGroup(Node& node) const {
     GroupView shown = AllViews()[v]->ShowGroup(*node.group(), context);
     node.views[v].documents = std::move(shown.documents);
     node.views[v].notes = std::move(shown.notes);
-    if (options_.consolidated_max > 0 || node.has_zmetadata()) {
+    if (options_.consolidated_max > 0 || node.keeps_zmetadata(v)) {
       node.views[v].consolidated = AllViews()[v]->ConsolidatedName(*node.group());
     }
     if (!AllViews()[v]->is_listed()) continue;  // an unlisted view may never be used

@@ -31,6 +31,7 @@ class V2View final : public View {
   [[nodiscard]] Result<AssembledFile> Assemble(const FileSource& source) const override;
   [[nodiscard]] std::string_view ArrayDocumentName() const override { return ".zarray"; }
   [[nodiscard]] std::string_view ConsolidatedName(const GroupMetadata& metadata) const override;
+  [[nodiscard]] bool keeps_stored_v2() const override { return profile_.passes_v2_through; }
   [[nodiscard]] std::string Consolidate(std::span<const NodeBelow> nodes) const override;
   [[nodiscard]] bool shares_dimensions() const override { return profile_.shares_dimensions; }
   [[nodiscard]] bool places_arrays() const override { return profile_.is_gdal; }

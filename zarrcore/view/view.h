@@ -128,6 +128,9 @@ class View {
   /// The name of the consolidated document of a group, which repeats the documents of all nodes
   /// below; "" if the group has none. It replaces a document of this name from ShowGroup().
   [[nodiscard]] virtual std::string_view ConsolidatedName(const GroupMetadata& metadata) const = 0;
+  /// True if groups that are stored as Zarr v2 keep their stored documents. Such a group then has a
+  /// consolidated document if it has a stored one, regardless of options.
+  [[nodiscard]] virtual bool keeps_stored_v2() const { return false; }
   /// The bytes of the consolidated document. `nodes`: the group itself, then the nodes below it.
   [[nodiscard]] virtual std::string Consolidate(std::span<const NodeBelow> nodes) const = 0;
   /// True if readers identify a dimension only by its name (shared_dimensions.h). The .zattrs of an
