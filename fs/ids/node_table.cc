@@ -224,6 +224,18 @@ Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
   return &made;
 }
 
+void NodeTable::SetWasArray(NodeRecord& record) {
+  if (!record.was_array && !record.was_array.exchange(true)) {
+    arrays_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+Result<NodeRecord*> NodeTable::RecordOfArray(const std::string& path) {
+  auto found = RecordOf(path);
+  if (found) SetWasArray(**found);
+  return found;
+}
+
 Result<NodeRecord*> NodeTable::Refresh(const Outline& outline) {
   auto found = RecordOf(outline.path);
   if (!found) return found;
@@ -298,10 +310,7 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) try {
     journal_.AddDocuments(record.block, documents, record.document_epoch);
   }
   record.documents = documents;
-  if (node->array() != nullptr && !record.was_array) {
-    record.was_array = true;
-    arrays_.fetch_add(1, std::memory_order_relaxed);
-  }
+  if (node->array() != nullptr) SetWasArray(record);
   if (node->metadata) record.is_group = node->group() != nullptr;
   const uint64_t shape = ShapeOf(*node);
   record.is_another = record.is_another || record.shape.value_or(shape) != shape;

@@ -184,6 +184,9 @@ class NodeTable {
   /// positions are left.
   [[nodiscard]] Result<NodeRecord*> RecordOf(const std::string& path);
 
+  /// Like RecordOf(), for the path of an array from which files of other nodes are made.
+  [[nodiscard]] Result<NodeRecord*> RecordOfArray(const std::string& path);
+
   /// Returns the record's range, and its latest node if that is still cached. If the latest node is
   /// damaged and has no chunks, returns the range of the previous one. `node` is null if no node
   /// was seen or it was evicted.
@@ -194,6 +197,13 @@ class NodeTable {
   [[nodiscard]] static NodePtr Held(NodeRecord& record) {
     const MutexLock lock(record.mutex);
     return record.node;
+  }
+
+  /// Whether a node was seen at the record's path. False if the path was only looked up, while it
+  /// was unknown what is there.
+  [[nodiscard]] static bool WasNode(NodeRecord& record) {
+    const MutexLock lock(record.mutex);
+    return record.was_array || record.documents || record.shape;
   }
 
   /// Finds the file or folder of an id; nullopt for an id that was never allocated. Takes no lock
@@ -249,6 +259,8 @@ class NodeTable {
   bool Fits(const RangeRecord& positions, const ArrayRange& range) const;
   // Makes a complete span visible to Resolve(), which takes no lock.
   void Publish(const Span& span) REQUIRES(mutex_);
+  // Records that the node is an array.
+  void SetWasArray(NodeRecord& record);
   // Adds a record to held_.
   void Hold(NodeRecord* record);
   // Stores another snapshot in a record.

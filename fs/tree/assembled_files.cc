@@ -81,8 +81,9 @@ uint64_t AssembledFiles::ChangesAt(std::string_view path) const {
 Result<std::vector<uint64_t>> AssembledFiles::ChangesOf(const Assembled& file) {
   std::vector<uint64_t> changes;
   for (const NodePtr& array : file.arrays) {
-    // RecordOf() makes a record, in which the changes of the array are counted from then on.
-    if (const auto record = nodes_.table().RecordOf(array->path); !record) return Fail(record);
+    // Makes a record, in which the changes of the array and its chunks are counted from then on.
+    const auto record = nodes_.table().RecordOfArray(array->path);
+    if (!record) return Fail(record);
     changes.push_back(ChangesAt(array->path));
   }
   return changes;

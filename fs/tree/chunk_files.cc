@@ -124,7 +124,7 @@ Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add
   }
   // The listing skips chunks that vanished together with their array, so it fails if the array no
   // longer exists.
-  if (const auto gone = nodes_.WhyGone(*prefix_.node.node)) return tl::unexpected(*gone);
+  if (const auto gone = nodes_.WhyGone(*prefix_.node.node, Age{0})) return tl::unexpected(*gone);
   return true;
 }
 

@@ -182,7 +182,7 @@ class ChildFolders final : public FolderPart {
     }
     // The listing left out children that vanished with their group, so it fails if the group no
     // longer exists.
-    const auto gone = has_others_ ? nodes_.WhyGone(*group_) : std::nullopt;
+    const auto gone = has_others_ ? nodes_.WhyGone(*group_, Age{0}) : std::nullopt;
     if (gone) return tl::unexpected(*gone);
     return true;
   }
@@ -293,7 +293,10 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
           const std::string path = name.empty() ? node->path : JoinKey(node->path, name);
           const auto child = nodes.List(path, view, age);
           if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
-          if (!child && child.error().code == ErrorCode::kNotFound) continue;
+          if (!child && child.error().code == ErrorCode::kNotFound) {
+            if (path == node->path) return Fail(child);
+            continue;
+          }
           if (!child) failures.OnFailure("readdir", child.error());
           const bool is_readable = child && !child->outline->is_unreadable;
           if (is_readable && child->outline->hidden[view]) continue;
@@ -302,12 +305,15 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
             const auto has_file = nodes.hierarchy().HasFileOrFolder(path, view, /*file=*/true, age);
             if (!has_file) return Fail(has_file);
             if (*has_file) added = add_file(path, add, at + 1);
-          } else if (is_readable && !name.empty() && child->outline->is_group) {
+          } else if (!is_readable && !name.empty()) {
+            // A lookup finds the folder, too, because the node may be a group.
+            added = add(name, NameOnly(kUnknownInode, S_IFDIR), at + 1);
+          } else if (!name.empty() && child->outline->is_group) {
             added = add(name, entries.Folder(*child, view), at + 1);
           }
           if (!added || !*added) return added;
         }
-        if (const auto gone = nodes.WhyGone(*node)) return tl::unexpected(*gone);
+        if (const auto gone = nodes.WhyGone(*node, Age{0})) return tl::unexpected(*gone);
         return true;
       });
 }

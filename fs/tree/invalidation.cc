@@ -126,6 +126,7 @@ class Finder {
     if (record.path.empty()) (void)invalidator_.InvalidateFolder(kRootId);
     const NodeRecord* const parent =
         record.path.empty() ? nullptr : nodes_.table().Find(FolderOf(record.path));
+    const RangePtr current = now ? now->range : nullptr;
     for (size_t view = 0; view < AllViews().size(); ++view) {
       if (parent != nullptr && is_everything) {
         DropNode(*parent, view, std::string(NameOf(record.path)));
@@ -137,6 +138,10 @@ class Finder {
       // The kernel may have cached that a child does not exist, so the names of all changed
       // children are dropped.
       for (const std::string& child : changed.children) DropNode(record, view, child);
+      // An array that grows may have its first chunks.
+      if (current == nullptr || !current->views[view].shown) continue;
+      const std::string_view chunks = current->views[view].naming.Folder(current->rank());
+      if (!chunks.empty()) Check(nodes_.FolderId(record, view), std::string(chunks));
     }
     AddConsolidated(record.path);
     if (!is_everything) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "zarrcore/base/answer_age.h"
 #include "zarrcore/hierarchy/source_documents.h"
 
 namespace zarrfs {
@@ -11,9 +12,11 @@ namespace {
 // The maximum number of attempts if a shard is replaced during a lookup.
 constexpr int kMaxAttempts = 3;
 
-// True if `name` could be a chunk of an array whose metadata have not been read yet.
+// True if `name` could be a chunk, or the folder of all chunks, of an array whose metadata have not
+// been read yet.
 bool MayBeChunk(std::string_view name) {
-  return name.find_first_not_of("0123456789.") == name.npos && !name.starts_with('.');
+  const bool has_c = name == "c" || name.starts_with("c.");
+  return has_c || (name.find_first_not_of("0123456789.") == name.npos && !name.starts_with('.'));
 }
 
 Error Absent(std::string_view what) { return {ErrorCode::kNotFound, std::string(what)}; }
@@ -26,23 +29,43 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
     return Fail(ErrorCode::kNotADirectory, "{}: not a folder", folder.record->path);
   }
   const auto known = nodes_.Know(folder.record->path);
-  if (!known) return Fail(known);
+  if (!known) {
+    // The node was only listed, or was evicted, and may have had any chunk.
+    const bool is_gone = known.error().code == ErrorCode::kNotFound;
+    if (!is_gone || !MayBeChunk(name)) return Fail(known);
+    const CurrentNode node{folder.record, nullptr, 0, folder.range};
+    return MaybeChunk(folder, node, known.error(), name);
+  }
   Result<Entry> entry = folder.kind == Target::Kind::kChunkFolder
                             ? InChunkFolder(folder, *known, name)
                         : known->error ? InUnreadable(*known, folder.view, name)
                                        : InNode(*known, folder.view, name);
-  const bool is_unknown = !entry && entry.error().code != ErrorCode::kWouldBlock && known->error &&
-                          known->error->code != ErrorCode::kNotFound;
+  const bool is_unknown =
+      !entry && entry.error().code != ErrorCode::kWouldBlock && known->error.has_value();
   if (!is_unknown) return entry;
-  // An unreadable node may have names that it did not have when it was last read. Readers treat an
-  // error as an absent chunk, so the name becomes a file whose READ fails with the reason.
+  // An unreadable node may have names that it did not have when it was last read.
   const CurrentNode& node = known->current;
-  const bool may_be_array = node.node == nullptr || node.node->group() == nullptr;
-  if (folder.kind == Target::Kind::kFolder && may_be_array && MayBeChunk(name)) {
-    return entries_.UnreadableDocument(node, folder.view, 0);
+  const bool is_gone = known->error->code == ErrorCode::kNotFound;
+  bool may_be_array = node.node == nullptr || node.node->group() == nullptr;
+  if (is_gone && MayBeChunk(name)) {
+    // A node that was deleted had the names that it was last seen with. In a store that is gone, it
+    // may have been replaced before.
+    const AcceptedAnswers accepted(Age{0}, {});
+    const auto root = nodes_.Refresh("", Age{0});
+    if (!root && root.error().code == ErrorCode::kWouldBlock) return Fail(root);
+    may_be_array = !root || root->node->unreadable() != nullptr;
   }
+  if (may_be_array && MayBeChunk(name)) return MaybeChunk(folder, node, *known->error, name);
   if (entry.error().code == ErrorCode::kNotFound) return tl::unexpected(*known->error);
   return entry;
+}
+
+Result<Entry> Lookup::MaybeChunk(const Target& folder, const CurrentNode& node, Error error,
+                                 std::string_view name) const {
+  const bool is_file = folder.kind == Target::Kind::kFolder && name != "c";
+  if (is_file && !HasFiles(folder.view)) return entries_.UnreadableDocument(node, folder.view, 0);
+  if (error.code == ErrorCode::kNotFound && !HasFiles(folder.view)) error.code = ErrorCode::kIo;
+  return tl::unexpected(std::move(error));
 }
 
 Result<Entry> Lookup::FindInterrupted(const Target& folder, const std::string& name) const {
@@ -143,6 +166,17 @@ Result<Entry> Lookup::InFolderOfFiles(const CurrentNode& group, size_t view,
   return entries_.Document(known->current, view, 0);
 }
 
+CurrentNode Lookup::LastSeenFile(const std::string& folder, size_t view,
+                                 std::string_view name) const {
+  if (folder.empty()) {
+    const auto called = nodes_.hierarchy().FileName("", view, kAnyAge);
+    if (called && *called == name) return nodes_.LastSeen("");
+  }
+  const std::string_view suffix = AllViews()[view]->suffix();
+  if (!name.ends_with(suffix)) return {};
+  return nodes_.LastSeen(JoinKey(folder, name.substr(0, name.size() - suffix.size())));
+}
+
 Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
                                    const std::string& name) const {
   const CurrentNode& node = known.current;
@@ -160,6 +194,10 @@ Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
     }
     if (shown.documents.empty() && name == AllViews()[view]->ArrayDocumentName()) {
       return entries_.UnreadableDocument(node, view, 0);
+    }
+    if (HasFiles(view)) {
+      const CurrentNode file = LastSeenFile(node.record->path, view, name);
+      if (file.record != nullptr) return entries_.UnreadableDocument(file, view, 0);
     }
   }
   if (node.range != nullptr) {
@@ -190,12 +228,12 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   if (node.range == nullptr || !node.range->views[view].shown) return tl::unexpected(absent);
   const ArrayRange& range = *node.range;
   const auto& grid = range.chunks->layout().inner_grid;
+  bool is_outside = grid.size() == 0;
   for (size_t d = 0; d < level; ++d) {
     // The folder belongs to an older layout and is outside the current array, so it has no chunks.
-    if (prefix[d] >= grid.counts()[d]) return tl::unexpected(absent);
+    is_outside = is_outside || prefix[d] >= grid.counts()[d];
   }
-  if (grid.size() == 0 ||
-      !range.views[view].naming.Parse(grid.counts(), name, in_array, prefix, level)) {
+  if (is_outside || !range.views[view].naming.Parse(grid.counts(), name, in_array, prefix, level)) {
     const bool may_be_chunk =
         name.starts_with('c') || name.find_first_not_of("0123456789.") == name.npos;
     if (error != nullptr || !may_be_chunk) return tl::unexpected(absent);
@@ -220,7 +258,12 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   }
   const auto any = range.chunks->AnyChunk(coordinates, nodes_.check_age());
   if (!any && any.error().code == ErrorCode::kWouldBlock) return Fail(any);
-  if (any && !any->value) return tl::unexpected(absent);
+  if (any && !any->value) {
+    const auto gone = nodes_.WhyGone(*node.node);
+    if (!gone) return tl::unexpected(absent);
+    if (gone->code == ErrorCode::kWouldBlock) return tl::unexpected(*gone);
+    return entries_.ChunkFolder(node, view, coordinates);
+  }
   return entries_.ChunkFolder(node, view, coordinates, any ? any->validity : Validity{});
 }
 

@@ -34,6 +34,14 @@ class Lookup {
   // Finds a name in a folder of a view of files.
   Result<Entry> InFolderOfFiles(const CurrentNode& group, size_t view,
                                 const std::string& name) const;
+  // The node whose file has this name in a folder of a view of files, as it was last seen. Without
+  // a record if no such node was used.
+  CurrentNode LastSeenFile(const std::string& folder, size_t view, std::string_view name) const;
+  // A name that may be a chunk, or a folder of chunks, of a node that cannot be read because of
+  // `error`. Readers take a missing name, and some readers an error, for an absent chunk, so it
+  // becomes a file whose READ fails with the reason. What must be a folder is an error.
+  Result<Entry> MaybeChunk(const Target& folder, const CurrentNode& node, Error error,
+                           std::string_view name) const;
   Result<Entry> InUnreadable(const KnownNode& node, size_t view, const std::string& name) const;
   Result<Entry> InChunkFolder(const Target& folder, const KnownNode& node,
                               std::string_view name) const;

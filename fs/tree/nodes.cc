@@ -28,6 +28,11 @@ HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, const Timeouts& 
           .is_for_others = options.is_for_others && !options.umask};
 }
 
+// Never kNotFound, which readers of a chunk would take for its absence.
+tl::unexpected<Error> GoneInode() {
+  return Fail(ErrorCode::kStale, "the file or folder of this inode no longer exists");
+}
+
 }  // namespace
 
 Nodes::Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
@@ -49,11 +54,12 @@ Result<Target> Nodes::Resolve(NodeId id) {
   Result<CurrentNode> loaded = CurrentNode{};
   if (target && target->kind == Target::Kind::kUnloaded) {
     loaded = Refresh(target->record->path, kAnyAge);  // keeps the node loaded
+    if (!loaded && loaded.error().code == ErrorCode::kNotFound) return GoneInode();
     if (!loaded) return Fail(loaded);
     target = table_.Resolve(id);
   }
   if (!target || target->kind == Target::Kind::kUnloaded) {
-    return Fail(ErrorCode::kStale, "the file or folder of this inode no longer exists");
+    return GoneInode();
   }
   if (target->kind == Target::Kind::kRoot) {
     target->record = table_.Find("");
@@ -142,13 +148,13 @@ std::optional<Error> Nodes::CheckStore() {
   return *error;
 }
 
-std::optional<Error> Nodes::WhyGone(const Node& node) const {
+std::optional<Error> Nodes::WhyGone(const Node& node, Age max_age) const {
   if (!immutable_ && node.freshness.validity().Holds(*store_)) return std::nullopt;
   const std::string key = node.implicit ? node.path : JoinKey(node.path, node.document);
   const int64_t now_ns = SteadyNowNs();
   const auto seen_ns = seen_ns_.Get(key);
-  if (seen_ns != nullptr && now_ns - *seen_ns < check_age().count()) return std::nullopt;
-  const AcceptedAnswers accepted(check_age(), {});
+  if (seen_ns != nullptr && now_ns - *seen_ns < max_age.count()) return std::nullopt;
+  const AcceptedAnswers accepted(max_age, {});
   const OldestAnswer oldest;
   const auto document = store_->Stat(key);
   if (!document) return document.error();
@@ -169,7 +175,8 @@ ObjectInfo Nodes::InfoOf(const CurrentNode& node) const {
 
 NodeRecord* Nodes::OwnerOf(std::string_view key) const {
   for (;;) {
-    if (NodeRecord* const record = table_.Find(key)) return record;
+    NodeRecord* const record = table_.Find(key);
+    if (record != nullptr && (key.empty() || NodeTable::WasNode(*record))) return record;
     if (key.empty()) return nullptr;
     key = FolderOf(key);
   }

@@ -85,8 +85,11 @@ class Nodes {
 
   /// Returns why the metadata document of a node has disappeared; nullopt if it exists. Without the
   /// document, the chunks of an array and the nodes below a group have disappeared, and must not
-  /// look absent.
-  [[nodiscard]] std::optional<Error> WhyGone(const Node& node) const;
+  /// look absent. `max_age`: how long ago the document may have been seen in a slow store.
+  [[nodiscard]] std::optional<Error> WhyGone(const Node& node, Age max_age) const;
+  [[nodiscard]] std::optional<Error> WhyGone(const Node& node) const {
+    return WhyGone(node, check_age());
+  }
 
   /// Owner, permissions and times for entries of a node, even of a node that was never read.
   [[nodiscard]] ObjectInfo InfoOf(const CurrentNode& node) const;
@@ -100,7 +103,7 @@ class Nodes {
   [[nodiscard]] const ViewSet& listed_views() const { return listed_; }
 
   /// The record of the node that owns the object or folder with this key; null if no such node was
-  /// used.
+  /// used. A path where no node was seen may be an object of the array above it.
   [[nodiscard]] NodeRecord* OwnerOf(std::string_view key) const;
 
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }

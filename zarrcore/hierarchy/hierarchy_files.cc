@@ -106,7 +106,7 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
   const auto has = [&](const std::string& base, bool file) -> Result<bool> {
     const std::string node = file ? base : base + suffix;
     auto has_it = HasFileOrFolder(JoinKey(folder, node), view, file, max_age);
-    if (!has_it || !*has_it || path.empty()) return has_it;
+    if (!has_it || !*has_it) return has_it;
     // A node that cannot be read may be an array or a group, so a listing must prove that it
     // exists.
     if (!listed) {

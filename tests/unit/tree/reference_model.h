@@ -21,15 +21,23 @@
 #include <vector>
 
 #include "tests/unit/support/fake_store.h"
+#include "tests/unit/tree/netcdf_reader.h"
 #include "zarrcore/base/crc32c.h"
 #include "zarrcore/codec/registry.h"
 #include "zarrcore/metadata/json.h"
 
 namespace zarrfs::model {
 
-enum View : size_t { kV2, kV3, kGdal, kNetcdf, kNpy };
-inline constexpr std::array<std::string_view, 5> kViews = {"v2", "v3", "gdal", "netcdf", "npy"};
-inline constexpr std::string_view kNpySuffix = ".npy";
+enum View : size_t { kV2, kV3, kGdal, kNetcdf, kNpy, kJava, kNc };
+inline constexpr std::array<std::string_view, 7> kViews = {"v2",  "v3",   "gdal", "netcdf",
+                                                           "npy", "java", "nc"};
+
+/// The suffix of the files that a view makes of nodes; "" if it makes none.
+inline std::string_view SuffixOf(size_t view) {
+  return view == kNpy ? ".npy" : view == kNc ? ".nc" : "";
+}
+inline bool HasFilesOfNodes(size_t view) { return !SuffixOf(view).empty(); }
+inline constexpr std::string_view kNameOfStore = "fake";  // FakeStore::name()
 
 /// Where a step may put a group or an array.
 inline constexpr std::array<std::string_view, 9> kPaths = {"",    "a",   "b",   ".d",   "g",
@@ -101,6 +109,7 @@ struct File {
     kBytes,       // exactly these
     kZstd,        // a frame of these
     kUnreadable,  // reading it fails, at some place
+    kNetcdf,      // the arrays of a group
   };
   Kind kind = Kind::kDocument;
   std::string bytes;
@@ -118,6 +127,7 @@ struct ModelOptions {
   char separator = 0;
   bool keeps_fill = false;   // fill=keep
   bool consolidates = true;  // consolidated_max is not 0
+  bool is_cdf5 = false;      // nc=5
 };
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -314,17 +324,17 @@ inline std::string ObjectBytes(const ArrayKind& array, const Extents& at,
 
 // Whether it has no folder.
 inline bool IsHidden(std::string_view path, const Node& node, size_t view) {
-  if (view == kNpy) return node.array.has_value();
+  if (HasFilesOfNodes(view)) return node.array.has_value();
   const std::string_view name = path.substr(path.rfind('/') + 1);
   if (view == kNetcdf && name.starts_with('.')) return true;
-  return node.array && (view == kGdal || view == kNetcdf) &&
+  return node.array && (view == kGdal || view == kNetcdf || view == kJava) &&
          std::ranges::find(node.array->shape, 0) != node.array->shape.end();
 }
 
 /// Whether chunks that are not stored have files.
 inline bool HasFillFiles(const ArrayKind& array, size_t view, const ModelOptions& options) {
   // (What .zarray calls the fill value is what its readers mask: none is made up for them.)
-  if (options.keeps_fill || view == kV3 || array.is_v2) return false;
+  if (options.keeps_fill || view == kV3 || view == kJava || array.is_v2) return false;
   if (view == kV2) return array.shape.empty() || array.has_dimension_names;
   return array.fill != 0;
 }
@@ -349,17 +359,20 @@ inline std::string Cut(const std::string& elements, const Extents& chunk, const 
   return cut;
 }
 
+// Whether compressed chunks are passed on.
+inline bool KeepsZstd(size_t view) { return view != kNetcdf && view != kJava; }
+
 inline File ChunkFile(const ArrayKind& array, size_t view, const std::string& elements) {
   const bool is_as_stored = view == kV3 || (view == kV2 && array.is_v2);
   const Extents extents = FileChunk(array, view);
-  const bool is_zstd = array.codec == Codec::kZstd && view != kNetcdf;
+  const bool is_zstd = array.codec == Codec::kZstd && KeepsZstd(view);
   if (is_as_stored || is_zstd) return {File::Kind::kBytes, Encode(elements, array.codec)};
   return {File::Kind::kBytes, Cut(elements, array.chunk, extents)};
 }
 
 inline File FillFile(const ArrayKind& array, size_t view) {
   const std::string elements(Product(FileChunk(array, view)), static_cast<char>(array.fill));
-  const bool is_zstd = array.codec == Codec::kZstd && view != kNetcdf;
+  const bool is_zstd = array.codec == Codec::kZstd && KeepsZstd(view);
   return {is_zstd ? File::Kind::kZstd : File::Kind::kBytes, elements};
 }
 
@@ -376,16 +389,11 @@ inline std::string ChunkPath(const ArrayKind& array, size_t view, const Extents&
   return KeyOf(at, view == kV3 && array.has_default_keys, separator);
 }
 
-// The array in a file of numpy's.
-inline File NpyFile(const ArrayKind& array, const std::map<Extents, Node::Object>& objects) {
-  std::string text = fmt::format("{{'descr': '|u1', 'fortran_order': False, 'shape': ({}{}), }}",
-                                 fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
-  text.resize(128 - 10 - 1, ' ');
-  std::string bytes =
-      std::string("\x93NUMPY\1\0", 8) + LittleEndian(text.size() + 1, 2) + text + '\n';
-  const size_t header = bytes.size();
-  bytes.append(Product(array.shape), static_cast<char>(array.fill));
-  for (const auto& [at, object] : objects) {
+// All elements, in C order.
+inline std::string ElementsOf(const Node& node) {
+  const ArrayKind& array = *node.array;
+  std::string all(Product(array.shape), static_cast<char>(array.fill));
+  for (const auto& [at, object] : node.objects) {
     for (const auto& [chunk, elements] : object.elements) {
       size_t read = 0;
       ForEach(array.chunk, [&, &first = chunk, &from = elements](const Extents& local) {
@@ -396,11 +404,96 @@ inline File NpyFile(const ArrayKind& array, const std::map<Extents, Node::Object
           if (index >= array.shape[d]) return;
           linear = linear * array.shape[d] + index;
         }
-        bytes[header + linear] = element;
+        all[linear] = element;
       });
     }
   }
-  return {File::Kind::kBytes, bytes};
+  return all;
+}
+
+// The array in a file of numpy's.
+inline File NpyFile(const Node& node) {
+  const ArrayKind& array = *node.array;
+  std::string text = fmt::format("{{'descr': '|u1', 'fortran_order': False, 'shape': ({}{}), }}",
+                                 fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
+  text.resize(128 - 10 - 1, ' ');
+  return {File::Kind::kBytes, std::string("\x93NUMPY\1\0", 8) + LittleEndian(text.size() + 1, 2) +
+                                  text + '\n' + ElementsOf(node)};
+}
+
+// --- Files of NetCDF -----------------------------------------------------------------------------
+
+inline NetcdfAttributes NetcdfAttributesOf(int attributes) {
+  if (attributes < 0) return {};
+  const std::string number = std::string(3, '\0') + static_cast<char>(attributes);
+  return {{"n", {kNcInt, number}}, {"unit", {kNcChar, "K"}}};
+}
+
+// Elements as values of the file: CDF-2 has no unsigned bytes.
+inline std::string NetcdfValues(const std::string& elements, bool is_cdf5) {
+  if (is_cdf5) return elements;
+  std::string values;
+  for (const char element : elements) (values += '\0') += element;
+  return values;
+}
+
+/// The arrays of a group that its file can hold, by name. A file has one dimension of length 0.
+inline std::map<std::string, const Node*> ArraysInFile(
+    const std::map<std::string, const Node*>& arrays) {
+  std::map<std::string, const Node*> held;
+  std::optional<bool> records_are_named;
+  for (const auto& [name, node] : arrays) {
+    const Extents& shape = node->array->shape;
+    if (const auto zeros = std::ranges::count(shape, 0); zeros > 0) {
+      if (shape.front() != 0 || zeros > 1) continue;
+      if (!records_are_named) records_are_named = node->array->has_dimension_names;
+      if (*records_are_named != node->array->has_dimension_names) continue;
+    }
+    held.emplace(name.starts_with('.') ? "_" + name : name, node);
+  }
+  return held;
+}
+
+/// What is wrong with the variable of an array; "" if nothing is.
+inline std::string CheckVariable(const NetcdfVariable& variable, const Node& node, bool is_cdf5) {
+  const ArrayKind& array = *node.array;
+  const uint32_t type = is_cdf5 ? kNcUbyte : kNcShort;
+  if (variable.type != type) return "type";
+  if (variable.dimensions.size() != array.shape.size()) return "rank";
+  for (size_t d = 0; d < array.shape.size(); ++d) {
+    const NetcdfDimension& dimension = variable.dimensions[d];
+    if (dimension.length != array.shape[d]) return "shape";
+    const std::string with_length = fmt::format(
+        "{}_{}", array.has_dimension_names ? std::string(1, "xyz"[d]) : fmt::format("dim_{}", d),
+        array.shape[d]);
+    const bool is_plain = array.has_dimension_names && dimension.name == std::string(1, "xyz"[d]);
+    if (!is_plain && dimension.name != with_length) return "dimension " + dimension.name;
+  }
+  NetcdfAttributes attributes = NetcdfAttributesOf(node.attributes);
+  if (array.is_v2) {
+    const std::string fill(1, static_cast<char>(array.fill));
+    attributes["_FillValue"] = {type, NetcdfValues(fill, is_cdf5)};
+  }
+  if (variable.attributes != attributes) return "attributes";
+  return variable.values == NetcdfValues(ElementsOf(node), is_cdf5) ? "" : "values";
+}
+
+/// What is wrong with the file of a group; "" if nothing is.
+inline std::string CheckNetcdfFile(const std::string& text, const Node& group,
+                                   const std::map<std::string, const Node*>& arrays, bool is_cdf5) {
+  NetcdfFile file;
+  if (auto wrong = NetcdfReader::Read(text, file); !wrong.empty()) return wrong;
+  if (file.version != (is_cdf5 ? 5 : 2)) return fmt::format("CDF-{}", file.version);
+  if (file.attributes != NetcdfAttributesOf(group.attributes)) return "attributes";
+  std::map<std::string, const Node*> left = ArraysInFile(arrays);
+  for (const NetcdfVariable& variable : file.variables) {
+    const auto node = left.extract(variable.name);
+    if (node.empty()) return variable.name + ": no such array";
+    if (auto wrong = CheckVariable(variable, *node.mapped(), is_cdf5); !wrong.empty()) {
+      return variable.name + ": " + wrong;
+    }
+  }
+  return left.empty() ? "" : "no variable " + left.begin()->first;
 }
 
 // --- The model -----------------------------------------------------------------------------------
@@ -555,12 +648,37 @@ class ReferenceModel {
 
   /// Documents of a node in the view.
   [[nodiscard]] std::vector<std::string> Documents(const Node& node, size_t view) const {
-    if (view == kNpy) return {};
+    if (HasFilesOfNodes(view)) return {};
     if (view == kV3) return {"zarr.json"};
     std::vector<std::string> names = {node.array ? ".zarray" : ".zgroup"};
     const bool is_stored = node.is_v2 && view == kV2;
     if (!is_stored || node.attributes >= 0) names.emplace_back(".zattrs");
     return names;
+  }
+
+  /// The node of the store that a name in the folder of a node stands for.
+  [[nodiscard]] static std::string NodeOf(std::string_view folder, size_t view,
+                                          std::string_view name) {
+    if (folder.empty() && view == kNc && name == FileNameOf("", view)) return "";
+    if (name.ends_with(SuffixOf(view))) name.remove_suffix(SuffixOf(view).size());
+    return JoinKey(folder, name);
+  }
+  /// What the file of a node is called in a view that has such files.
+  [[nodiscard]] static std::string FileNameOf(std::string_view path, size_t view) {
+    return fmt::format("{}{}", path.empty() ? kNameOfStore : path.substr(path.rfind('/') + 1),
+                       SuffixOf(view));
+  }
+
+  /// What is wrong with the file of a group in `nc`; "" if nothing is.
+  [[nodiscard]] std::string CheckNetcdf(const std::string& path, const std::string& text) const {
+    return CheckNetcdfFile(text, *Find(path), ArraysOf(path), options_.is_cdf5);
+  }
+
+  /// Whether a document repeats those of the nodes below.
+  [[nodiscard]] bool IsConsolidated(const std::string& path, size_t view,
+                                    const std::string& name) const {
+    const Node& node = *Find(path);
+    return name == ".zmetadata" || (view == kV3 && node.is_consolidated && !node.is_v2);
   }
 
   /// What is wrong with a document; "" if nothing is.
@@ -668,7 +786,7 @@ class ReferenceModel {
   void Fill(const std::string& path, const Node& node, size_t view, Shown& shown) const {
     for (const std::string& name : Documents(node, view)) shown.files[name];
     const bool is_stored_v2 = node.is_v2 && view == kV2;
-    if (!node.array && view == kV2 &&
+    if (!node.array && (view == kV2 || view == kJava) &&
         (is_stored_v2 ? node.is_consolidated : options_.consolidates)) {
       shown.files[".zmetadata"];
     }
@@ -678,8 +796,10 @@ class ReferenceModel {
       if (below.empty() || ParentOf(below) != path) continue;
       const std::string name = below.substr(below.rfind('/') + 1);
       if (IsShown(below, view)) shown.names[""].insert(name);
-      if (view == kNpy && child.array) shown.files[name + std::string(kNpySuffix)] = FileOf(child);
+      const bool has_file = view == kNpy ? child.array.has_value() : view == kNc && !child.array;
+      if (has_file) shown.files[FileNameOf(below, view)] = FileOf(below, child, view);
     }
+    if (view == kNc && path.empty()) shown.files[FileNameOf("", view)] = FileOf("", node, view);
     const auto add = [&shown](const std::string& at) {
       shown.names[std::string(FolderOf(at))].insert(at.substr(at.rfind('/') + 1));
     };
@@ -692,21 +812,39 @@ class ReferenceModel {
     }
   }
 
-  // Of npy.
-  static File FileOf(const Node& node) {
+  // The arrays of a group, by name.
+  [[nodiscard]] std::map<std::string, const Node*> ArraysOf(const std::string& group) const {
+    std::map<std::string, const Node*> arrays;
+    for (const auto& [path, node] : nodes_) {
+      if (path.empty() || ParentOf(path) != group || !node.array) continue;
+      arrays.emplace(path.substr(path.rfind('/') + 1), &node);
+    }
+    return arrays;
+  }
+
+  // The file that a view makes of a node.
+  [[nodiscard]] File FileOf(const std::string& path, const Node& node, size_t view) const {
+    if (view == kNpy) return HasDamage(node) ? File{File::Kind::kUnreadable, ""} : NpyFile(node);
+    const auto arrays = ArraysInFile(ArraysOf(path));
+    const bool is_damaged =
+        std::ranges::any_of(arrays, [](const auto& array) { return HasDamage(*array.second); });
+    return {is_damaged ? File::Kind::kUnreadable : File::Kind::kNetcdf, ""};
+  }
+
+  // Whether an array has elements in a damaged object.
+  static bool HasDamage(const Node& node) {
     const ArrayKind& array = *node.array;
+    bool has_damage = false;
     for (const auto& entry : node.objects) {  // (clang 14 captures no structured bindings)
-      if (!entry.second.is_damaged) continue;
+      if (!entry.second.is_damaged || Product(array.shape) == 0) continue;
       const Block block = BlockOf(array, entry.first);
-      bool is_read = false;
       ForEach(block.counts, [&](const Extents& local) {
         Extents chunk = block.first;
         for (size_t d = 0; d < chunk.size(); ++d) chunk[d] += local[d];
-        is_read |= IsInside(array, chunk);
+        has_damage |= IsInside(array, chunk);
       });
-      if (is_read) return {File::Kind::kUnreadable, ""};
     }
-    return NpyFile(array, node.objects);
+    return has_damage;
   }
 
   void FillChunks(const ArrayKind& array, const std::map<Extents, Node::Object>& objects,
@@ -755,7 +893,7 @@ class ReferenceModel {
     }
     if (!node.array || name == ".zattrs") return "";
     const ArrayKind& array = *node.array;
-    const bool is_vector = array.shape.empty() && view == kNetcdf;
+    const bool is_vector = array.shape.empty() && (view == kNetcdf || view == kJava);
     Json shape = is_vector ? Extents{1} : array.shape;
     Json chunks = is_vector ? Extents{1} : FileChunk(array, view);
     if (json.value("shape", Json()) != shape) return "shape";
@@ -774,7 +912,7 @@ class ReferenceModel {
     if (has_separator && json.value("dimension_separator", ".") != (is_nested ? "/" : ".")) {
       return "separator";
     }
-    const bool is_zstd = array.codec == Codec::kZstd && view != kNetcdf;
+    const bool is_zstd = array.codec == Codec::kZstd && KeepsZstd(view);
     return json.at("compressor").is_null() == !is_zstd ? "" : "compressor";
   }
 

@@ -120,6 +120,7 @@ class Run {
     options.separator = setting.model.separator;
     if (setting.model.keeps_fill) options.fill = FillPolicy::kKeep;
     if (!setting.model.consolidates) options.consolidated_max = 0;
+    if (setting.model.is_cdf5) options.netcdf = NetcdfFormat::kCdf5;
     if (!setting.is_watched) options.ttl = 0;
     if (setting.is_forgetful) {
       options.index_cache = 1;
@@ -206,6 +207,9 @@ class Run {
   std::string problem_;
   bool is_failing_ = false;
   bool is_gone_ = false;
+  // A consolidated document leaves out what may not be read, and is then as old as any answer that
+  // is not watched.
+  bool may_lack_nodes_ = false;
   bool has_forgotten_ = false;  // so an inode may be another one, and the old one as good
 
   // What the kernel would know.
@@ -259,9 +263,8 @@ std::string Run::NameOf(const Step& step) const {
     default:
       break;
   }
-  if (step.view == model::kNpy) {
-    const std::string_view path = kPaths[1 + rest % (kPaths.size() - 1)];
-    return std::string(path.substr(path.rfind('/') + 1)) + std::string(model::kNpySuffix);
+  if (model::HasFilesOfNodes(step.view)) {
+    return ReferenceModel::FileNameOf(kPaths[rest % kPaths.size()], step.view);
   }
   if (node == nullptr || !node->array) return kDocumentNames[rest % kDocumentNames.size()];
   std::string path = model::ChunkPath(
@@ -299,10 +302,7 @@ Result<std::string> Run::ReadPiece(NodeId id, uint64_t offset, size_t size) {
 
 // The node that a name in the folder of a group stands for.
 std::string NodeOf(const Where& folder, std::string_view name) {
-  if (folder.view == model::kNpy && name.ends_with(model::kNpySuffix)) {
-    name.remove_suffix(model::kNpySuffix.size());
-  }
-  return JoinKey(folder.path, name);
+  return ReferenceModel::NodeOf(folder.path, folder.view, name);
 }
 
 std::optional<NodeId> Run::Enter(const Where& folder, NodeId in, const std::string& name,
@@ -360,6 +360,10 @@ std::optional<Entry> Run::LookUp(const Where& folder, NodeId id, const std::stri
     CheckTroubled(folder, name, got);
   } else {
     CheckExact(folder, name, got);
+    // The tree has read the folder's node. Of what is in the folder it may know the outlines only.
+    if (const Node* const node = model_.Find(folder.path)) {
+      seen_[folder.path] = node->document_version;
+    }
   }
   if (!problem_.empty()) return std::nullopt;
   if (setting_.is_watched && got && got->name_timeout > 0) {
@@ -381,7 +385,6 @@ void Run::CheckExact(const Where& folder, const std::string& name, const Result<
   if (!got) return Problem("{}: look-up fails: {}", at.ToText(), got.error().message);
   const bool is_there = NamesIn(folder).contains(name);
   const std::string child = NodeOf(folder, name);
-  const bool is_group = !model_.Find(folder.path)->array;
   if (!is_there) {
     if (got->id == 0) return;
     if (folder.below.empty() && model_.WasEver(child) && !model_.Find(child)) {
@@ -395,11 +398,7 @@ void Run::CheckExact(const Where& folder, const std::string& name, const Result<
   if (is_folder != S_ISDIR(got->attributes.st_mode)) {
     return Problem("{}: expected a {}", at.ToText(), is_folder ? "folder" : "file");
   }
-  if (!is_folder) return CheckFile(at, *got, file->second);
-  if (is_group) {
-    if (!shown->chunk_folders.contains(at.below))
-      seen_[child] = model_.Find(child)->document_version;
-  }
+  if (!is_folder) CheckFile(at, *got, file->second);
 }
 
 // What was removed: a folder that cannot be listed, or a file that cannot be read.
@@ -435,6 +434,10 @@ void Run::CheckTroubled(const Where& folder, const std::string& name, const Resu
     if (file->second.kind == File::Kind::kBytes && *read != file->second.bytes) {
       return Problem("{}: other bytes", at.ToText());
     }
+    if (file->second.kind == File::Kind::kNetcdf) {
+      const auto wrong = model_.CheckNetcdf(NodeOf(folder, name), *read);
+      if (!wrong.empty()) return Problem("{}: {}", at.ToText(), wrong);
+    }
     if (read->size() != static_cast<uint64_t>(got->attributes.st_size)) {
       return Problem("{}: {} bytes, {} read", at.ToText(), got->attributes.st_size, read->size());
     }
@@ -445,23 +448,23 @@ void Run::CheckTroubled(const Where& folder, const std::string& name, const Resu
   }
   if (!is_there) return;
   const Node* const node = model_.Find(folder.path);
-  const bool is_document =
-      is_file && (folder.view == model::kNpy || file->second.kind == File::Kind::kDocument);
-  if (is_gone_ && (is_document || setting_.is_forgetful)) return;
+  const bool has_files = model::HasFilesOfNodes(folder.view);
+  const bool is_document = is_file && (has_files || file->second.kind == File::Kind::kDocument);
+  if (is_gone_ && is_document) return;
   if (name == ".zmetadata" && is_document) return;
   // Of a node that it never saw the tree cannot know what is in it; but it fails, then.
-  const bool is_own = (is_document && folder.view != model::kNpy) || node->array;
+  const bool is_own = (is_document && !has_files) || node->array;
   const std::string owner = is_own ? folder.path : NodeOf(folder, name);
   const auto seen = seen_.find(owner);
   // (No reader takes an error of a whole file for the fill value.)
-  const bool is_known = folder.view != model::kNpy && !setting_.is_forgetful &&
-                        seen != seen_.end() && model_.Find(owner) &&
-                        seen->second == model_.Find(owner)->document_version;
+  const bool is_known = !has_files && !setting_.is_forgetful && seen != seen_.end() &&
+                        model_.Find(owner) && seen->second == model_.Find(owner)->document_version;
   if (is_known) {
     return Problem("{}: absent while something fails ({})", at.ToText(),
                    got ? "no id" : got.error().message);
   }
-  if (is_gone_) return;
+  // (The names of nodes may be absent; no reader takes them for a fill value.)
+  if (is_gone_ && !node->array) return;
   if (got || MeansAbsent(got.error())) Problem("{}: absent while something fails", at.ToText());
 }
 
@@ -482,7 +485,10 @@ void Run::CheckFile(const Where& at, const Entry& entry, const File& file) {
   std::string wrong;
   if (file.kind == File::Kind::kDocument) {
     const std::string name = at.below;
+    if (may_lack_nodes_ && model_.IsConsolidated(at.path, at.view, name)) return;
     wrong = model_.CheckDocument(at.path, at.view, name, *read);
+  } else if (file.kind == File::Kind::kNetcdf) {
+    wrong = model_.CheckNetcdf(NodeOf({at.path, at.view, ""}, at.below), *read);
   } else if (file.kind == File::Kind::kZstd) {
     const auto decoded = model::Zstd().Decode(model::ToBytes(*read), file.bytes.size());
     if (!decoded || *decoded != model::ToBytes(file.bytes)) wrong = "no frame of the fill value";
@@ -537,7 +543,7 @@ void Run::ReadBefore(const Step& step) {
     if (!read) error = read.error();
     // (Where changes are not reported, a chunk of a whole file is that of the store when it is
     // read.)
-    const bool may_differ = at.view == model::kNpy && !setting_.is_watched;
+    const bool may_differ = model::HasFilesOfNodes(at.view) && !setting_.is_watched;
     if (read && *read != bytes && !may_differ)
       return Problem("{}: an old inode has other bytes", at.ToText());
   } else if (step.op == Op::kAttributes) {
@@ -553,10 +559,15 @@ void Run::ReadBefore(const Step& step) {
     if (!opened) error = opened.error();
   }
   if (IsTroubled()) return;
-  const Node* const node =
-      model_.Find(at.view == model::kNpy ? NodeOf({at.path, at.view, ""}, at.below) : at.path);
-  if (error && node != nullptr && error->code != ErrorCode::kStale && step.op != Op::kAttributes &&
-      !has_forgotten_) {
+  const Node* const node = model_.Find(
+      model::HasFilesOfNodes(at.view) ? NodeOf({at.path, at.view, ""}, at.below) : at.path);
+  // (That the newest version is damaged is as good an answer, if it is not known which one the
+  // inode is.)
+  const bool may_be_newest =
+      setting_.is_forgetful || (model::HasFilesOfNodes(at.view) && !setting_.is_watched);
+  const bool is_told = error && (error->code == ErrorCode::kStale ||
+                                 (may_be_newest && error->code == ErrorCode::kDamaged));
+  if (error && node != nullptr && !is_told && step.op != Op::kAttributes && !has_forgotten_) {
     return Problem("{}: an old inode fails with {}", at.ToText(), error->message);
   }
   Where folder = at;
@@ -654,11 +665,13 @@ void Run::FinishListing() {
   }
   for (const std::string& name : listing.always) {
     if (name == ".zmetadata" && !listing.is_exact) continue;
-    // (What cannot be read may be a folder or a file of npy.)
+    // (A slow store was asked for the nodes when the folder was opened. One that could not be read
+    // is listed as it was seen, so as an array or as a group.)
     const std::string node = NodeOf({"", listing.folder.view, ""}, name);
-    const bool is_other = listing.folder.view == model::kNpy && !listing.is_exact &&
-                          (listing.listed.contains(node) ||
-                           listing.listed.contains(node + std::string(model::kNpySuffix)));
+    const bool is_other =
+        setting_.is_slow && model::HasFilesOfNodes(listing.folder.view) && !listing.is_exact &&
+        (listing.listed.contains(node) ||
+         listing.listed.contains(ReferenceModel::FileNameOf(node, listing.folder.view)));
     if (!listing.listed.contains(name) && !is_other) {
       return Problem("{}: {} is not listed, only {}", listing.folder.ToText(), name,
                      fmt::join(listing.listed, " "));
@@ -713,6 +726,7 @@ void Run::ChangeStore(const Step& step) {
       constexpr std::array kErrors = {ErrorCode::kIo, ErrorCode::kPermissionDenied,
                                       ErrorCode::kTimedOut, ErrorCode::kTooManyOpenFiles};
       const Error error{kErrors[step.x % kErrors.size()], "made to fail"};
+      may_lack_nodes_ |= setting_.is_watched && error.code == ErrorCode::kPermissionDenied;
       const auto call = static_cast<FakeStore::Call>((step.x >> 2) % 5);
       std::string prefix = path;
       if ((step.x >> 5) % 2 != 0) prefix = JoinKey(path, NameOf(step));
@@ -870,6 +884,7 @@ Setting RandomSetting(std::mt19937_64& random) {
   setting.is_watched = bits / 4096 % 2 == 0;
   setting.is_forgetful = bits / 8192 % 8 == 0;
   setting.is_slow = bits / 65536 % 4 == 0;
+  setting.model.is_cdf5 = bits / (1 << 20) % 4 == 0;
   return setting;
 }
 
@@ -903,9 +918,9 @@ std::vector<Step> Shrunk(const Setting& setting, std::vector<Step> steps) {
 std::string ToText(const Setting& setting, const std::vector<Step>& steps) {
   const model::ModelOptions& shown = setting.model;
   std::string text =
-      fmt::format("  ExpectNoFailure({{{{{}, '\\{:o}', {}, {}}}, {}, {}, {}}}, {{\n",
+      fmt::format("  ExpectNoFailure({{{{{}, '\\{:o}', {}, {}, {}}}, {}, {}, {}}}, {{\n",
                   shown.only_view, shown.separator, shown.keeps_fill, shown.consolidates,
-                  setting.is_watched, setting.is_forgetful, setting.is_slow);
+                  shown.is_cdf5, setting.is_watched, setting.is_forgetful, setting.is_slow);
   for (const Step& step : steps) {
     text += fmt::format("      {{Op::{}, {}, {}, {}, {}}},  // {}:{}\n",
                         kNamesOfOps[static_cast<size_t>(step.op)], step.path, step.view, step.name,
@@ -923,6 +938,15 @@ void ExpectNoFailure(const Setting& setting, const std::vector<Step>& steps) {
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   const char* const text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+TEST(TreeModelTest, TheModelKnowsEveryView) {
+  std::set<std::string_view> known(kViews.begin(), kViews.end());
+  for (const View* const view : AllViews()) {
+    EXPECT_EQ(known.erase(view->name()), 1U) << view->name();
+  }
+  EXPECT_TRUE(known.empty()) << *known.begin();
+  EXPECT_EQ(FakeStore().name(), model::kNameOfStore);
 }
 
 TEST(TreeModelTest, TreeShowsWhatTheModelSays) {
@@ -1043,6 +1067,135 @@ TEST(TreeModelTest, NodeBelowABrokenGroupThatWasAnArrayOnceIsThere) {
                       {Op::kLookUp, 6, 0, 11884, 16687140},
                       {Op::kBreak, 4, 2, 9313, 5759358},
                       {Op::kRead, 6, 3, 2838, 2435370},
+                  });
+}
+
+TEST(TreeModelTest, FileOfAGroupIsAnotherOnceAChunkChanges) {
+  // Nothing but the file was looked up.
+  for (const bool is_slow : {false, true}) {
+    ExpectNoFailure({{model::kNc, '\0', false, true}, true, false, is_slow},
+                    {
+                        {Op::kPutNode, 1, 0, 0, 4},
+                        {Op::kPutObject, 1, 0, 0, 0xffff01},
+                        {Op::kRead, 0, model::kNc, 3, 0},
+                        {Op::kPutObject, 1, 0, 0, 0xffff02},
+                        {Op::kRead, 0, model::kNc, 3, 0},
+                    });
+  }
+}
+
+TEST(TreeModelTest, FileOfTheRootIsListedWhileItsDocumentsCannotBeRead) {
+  ExpectNoFailure({{model::kNc, '\0', true, true}, true, false},
+                  {
+                      {Op::kOpenFolder, 0, 5, 14627, 10989750},
+                      {Op::kBreak, 0, 1, 7041, 15196874},
+                      {Op::kList, 1, 4, 5367, 1811905},
+                  });
+}
+
+TEST(TreeModelTest, FileOfTheRootIsListedOrTheListingFailsWhenTheStoreIsGone) {
+  for (const bool is_watched : {false, true}) {
+    ExpectNoFailure({{model::kNc, '\0', false, true}, is_watched, true, true},
+                    {
+                        {Op::kPutNode, 4, 0, 0, 0},
+                        {Op::kOpenFolder, 0, 0, 0, 0},
+                        {Op::kOpenFolder, 0, 0, 0, 4},
+                        {Op::kGone, 0, 0, 0, 0},
+                        {Op::kList, 0, 0, 0, 0},
+                    });
+  }
+}
+
+TEST(TreeModelTest, UnreadableGroupIsListedAsAFolderAndAsAFile) {
+  ExpectNoFailure({{model::kNc, '\0', false, true}, true, false}, {
+                                                                      {Op::kPutNode, 4, 0, 0, 0},
+                                                                      {Op::kBreak, 4, 0, 0, 0},
+                                                                      {Op::kOpenFolder, 0, 0, 0, 0},
+                                                                  });
+}
+
+TEST(TreeModelTest, JavaHasNoZmetadataIfNothingIsConsolidated) {
+  for (const size_t view : {model::kJava, model::kV2}) {
+    ExpectNoFailure({{view, '\0', false, false}, true, false}, {
+                                                                   {Op::kPutNode, 0, 0, 0, 3},
+                                                                   {Op::kLookUp, 0, 0, 4 << 3, 0},
+                                                                   {Op::kOpenFolder, 0, 0, 0, 0},
+                                                               });
+  }
+}
+
+TEST(TreeModelTest, FolderOfAllChunksThatAnArrayGrowsByIsInvalidated) {
+  ExpectNoFailure({{model::kV3, '\0', false, true}, true, false},
+                  {
+                      {Op::kPutNode, 1, 0, 0, 4},
+                      {Op::kPutObject, 1, 0, 2 << 3, 0xffff01},
+                      {Op::kResize, 1, 0, 0, 4},
+                      {Op::kLookUp, 1, 0, 9, 0},
+                      {Op::kResize, 1, 0, 0, 10},
+                  });
+}
+
+TEST(TreeModelTest, ChunksOfAnArrayThatWasOnlyListedAreNotAbsentWhenTheStoreIsGone) {
+  ExpectNoFailure({{kAllViews, '\0', false, true}, true, false},
+                  {
+                      {Op::kPutNode, 3, 0, 0, 16},
+                      {Op::kOpenFolder, 0, 0, 5624, 10346499},
+                      {Op::kGone, 5, 0, 13003, 11731228},
+                      {Op::kRead, 3, 0, 14855, 14512216},
+                  });
+}
+
+TEST(TreeModelTest, ChunksOfAnArrayThatReplacedAnotherUnseenAreNotAbsentWhenTheStoreIsGone) {
+  ExpectNoFailure({{kAllViews, '\0', true, true}, true, false, true},
+                  {
+                      {Op::kPutNode, 1, 0, 0, 20},
+                      {Op::kRead, 1, 2, 10828, 9672411},
+                      {Op::kFail, 1, 1, 14639, 12426380},
+                      {Op::kPutNode, 1, 6, 1538, 2306172},
+                      {Op::kDamageObject, 1, 1, 522, 14263881},
+                      {Op::kGone, 0, 1, 15572, 13568115},
+                      {Op::kLookUp, 1, 2, 12356, 3065568},
+                  });
+  ExpectNoFailure({{kAllViews, '\0', true, true}, false, false},
+                  {
+                      {Op::kPutNode, 3, 1, 7942, 1445982},
+                      {Op::kBreak, 3, 5, 1275, 14425732},
+                      {Op::kPutObject, 3, 1, 12688, 13238161},
+                      {Op::kLookUp, 3, 6, 2972, 11336248},
+                      {Op::kGone, 2, 1, 9258, 15253612},
+                      {Op::kOpenFolder, 3, 1, 9255, 4220984},
+                  });
+}
+
+TEST(TreeModelTest, ListingOfChunksOfASlowStoreFailsWhenTheStoreIsGone) {
+  ExpectNoFailure({{kAllViews, '/', true, true}, true, false, true},
+                  {
+                      {Op::kPutNode, 3, 0, 0, 56},
+                      {Op::kPutNode, 2, 0, 0, 52},
+                      {Op::kOpenFolder, 3, 0, 405, 11218200},
+                      {Op::kFail, 3, 6, 13994, 10523681},
+                      {Op::kPutObject, 2, 4, 8353, 15448284},
+                      {Op::kList, 8, 6, 12038, 14855785},
+                      {Op::kList, 5, 1, 6142, 15393252},
+                      {Op::kPutObject, 3, 1, 4745, 15473361},
+                      {Op::kOpenFolder, 3, 0, 10739, 10632350},
+                      {Op::kList, 7, 3, 16375, 11801213},
+                      {Op::kGone, 0, 2, 2272, 4539924},
+                      {Op::kList, 6, 5, 13386, 5056601},
+                  });
+}
+
+TEST(TreeModelTest, NameThatWasLookedUpWhileNothingCouldBeReadDoesNotOwnAChunk) {
+  ExpectNoFailure({{kAllViews, '\0', false, true}, true, false},
+                  {
+                      {Op::kPutNode, 1, 2, 9259, 13454324},
+                      {Op::kLookUp, 1, 2, 10508, 16500900},
+                      {Op::kFail, 0, 5, 13713, 2571356},
+                      {Op::kLookUp, 1, 0, 14857, 7340272},
+                      {Op::kHeal, 7, 4, 4843, 3621378},
+                      {Op::kPutNode, 1, 1, 4471, 481957},
+                      {Op::kLookUp, 1, 0, 8043, 8640040},
+                      {Op::kRewriteObject, 1, 3, 8533, 10929569},
                   });
 }
 
