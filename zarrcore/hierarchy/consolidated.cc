@@ -88,7 +88,8 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
     if (!take_memory(bytes)) return false;
     shown.push_back({std::move(below), node.views[view].documents});
     TakeLater(made->version, node.info.version);
-    has_too_many = !group->keeps_zmetadata(view) && made->nodes.size() > options_.consolidated_max + 1;
+    has_too_many =
+        !group->keeps_zmetadata(view) && made->nodes.size() > options_.consolidated_max + 1;
     made->is_too_large = has_too_many || bytes > kMaxConsolidatedBytes;
     return !made->is_too_large;
   };
