@@ -58,13 +58,15 @@ uint64_t WindowOf(std::string_view frame, uint64_t content_size) {
 // unknown or wrong.
 class Decompression {
  public:
-  Decompression(std::string_view key, std::string_view frame) : key_(key), frame_(frame) {}
+  /// `reserved`: the bytes that are reserved for the stored file.
+  Decompression(std::string_view key, std::string_view frame, uint64_t reserved)
+      : key_(key), frame_(frame), reserved_(reserved) {}
 
   Result<void> Into(IcechunkFile& file) {
     const uint64_t stated = ZSTD_getFrameContentSize(frame_.data(), frame_.size());
     if (stated == ZSTD_CONTENTSIZE_ERROR) return tl::unexpected(Damaged(key_, "not a zstd frame"));
     const bool is_stated = stated != ZSTD_CONTENTSIZE_UNKNOWN;
-    auto window = ProcessMemory().Take(WindowOf(frame_, stated) + kDecoder);
+    auto window = ProcessMemory().Take(WindowOf(frame_, stated) + kDecoder, reserved_);
     if (!window) return Fail(window);
     window_ = *std::move(window);
     const std::unique_ptr<ZSTD_DCtx, FreeDecoder> decoder(ZSTD_createDCtx());
@@ -109,7 +111,7 @@ class Decompression {
                   "{}: decompressing more than {} bytes needs {} bytes of memory, the limit is {}",
                   key_, file.memory.bytes(), needed, limit);
     }
-    auto memory = ProcessMemory().Take(size);
+    auto memory = ProcessMemory().Take(size, needed - size + reserved_);
     if (!memory) {
       return Fail(memory.error().code, "{}: {} bytes decompressed: {}", key_, size,
                   memory.error().message);
@@ -125,6 +127,7 @@ class Decompression {
 
   const std::string_view key_;
   const std::string_view frame_;
+  const uint64_t reserved_;
   MemoryBudget::Share window_;
 };
 
@@ -162,7 +165,7 @@ Result<StoredIcechunkFile> ReadStoredOnce(const Store& container, const std::str
     return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes, found {}", key, kMaxContent,
                 size);
   }
-  auto more = ProcessMemory().Take(size);
+  auto more = ProcessMemory().Take(size, file.memory.bytes());
   if (!more) return Fail(more);
   file.memory.Add(*std::move(more));
   file.bytes.resize(static_cast<size_t>(size));
@@ -178,7 +181,7 @@ Result<StoredIcechunkFile> ReadStoredOnce(const Store& container, const std::str
 bool IsIcechunkFile(std::string_view stored) { return stored.starts_with(kMagic); }
 
 Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored,
-                                        IcechunkFileType type) {
+                                        IcechunkFileType type, MemoryBudget::Share reserved) {
   if (stored.size() < kIcechunkHeader || !IsIcechunkFile(stored)) {
     return tl::unexpected(Damaged(key, "not an Icechunk file"));
   }
@@ -201,7 +204,8 @@ Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored
                 "{}: compression {} is not known, expected 0 (none) or 1 (zstd)", key, compression);
   }
   if (compression == 1) {
-    Decompression decompression(key, std::string_view(stored).substr(kIcechunkHeader));
+    Decompression decompression(key, std::string_view(stored).substr(kIcechunkHeader),
+                                reserved.bytes());
     if (auto done = decompression.Into(file); !done) return Fail(done);
     return file;
   }
@@ -209,9 +213,12 @@ Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored
     return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes, found {}", key, kMaxContent,
                 stored.size());
   }
-  auto memory = ProcessMemory().Take(stored.size());
-  if (!memory) return Fail(memory);
-  file.memory = *std::move(memory);
+  if (reserved.bytes() < stored.size()) {
+    auto more = ProcessMemory().Take(stored.size() - reserved.bytes(), reserved.bytes());
+    if (!more) return Fail(more);
+    reserved.Add(*std::move(more));
+  }
+  file.memory = std::move(reserved);
   stored.erase(0, kIcechunkHeader);
   file.content = std::move(stored);
   return file;
@@ -230,7 +237,7 @@ Result<IcechunkFile> ReadIcechunkFile(const Store& container, const std::string&
                                       IcechunkFileType type) {
   auto stored = ReadStoredIcechunkFile(container, key);
   if (!stored) return Fail(stored);
-  auto file = DecodeIcechunkFile(key, std::move(stored->bytes), type);
+  auto file = DecodeIcechunkFile(key, std::move(stored->bytes), type, std::move(stored->memory));
   if (file) file->info = std::move(stored->info);
   return file;
 }

@@ -37,9 +37,10 @@ struct IcechunkFile {
 
 /// Decodes all bytes of a file. kDamaged if they are not a whole file of this type; kUnsupported if
 /// its version is newer than kIcechunkVersion. Otherwise fails like MemoryBudget::Take(). Does not
-/// set `info`.
+/// set `info`. `reserved` is the memory that the caller has reserved for `stored`.
 [[nodiscard]] Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored,
-                                                      IcechunkFileType type);
+                                                      IcechunkFileType type,
+                                                      MemoryBudget::Share reserved = {});
 
 /// The stored bytes of a file.
 struct StoredIcechunkFile {

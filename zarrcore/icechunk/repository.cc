@@ -52,7 +52,8 @@ class RepoFile {
     if (!stored && IsNotFound(stored.error())) return std::nullopt;
     if (!stored) return Fail(stored);
     if (!IsIcechunkFile(stored->bytes)) return std::nullopt;
-    auto file = DecodeIcechunkFile(kRepo, std::move(stored->bytes), IcechunkFileType::kRepo);
+    auto file = DecodeIcechunkFile(kRepo, std::move(stored->bytes), IcechunkFileType::kRepo,
+                                   std::move(stored->memory));
     if (!file) return Fail(file);
     file->info = std::move(stored->info);
     const auto table = IcechunkTable<icechunk::Repo>(*file);

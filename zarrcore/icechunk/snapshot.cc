@@ -107,7 +107,7 @@ Result<void> IcechunkSnapshot::Add(const IcechunkFile& file) {
   const auto& stored = *flatbuffers::GetRoot<icechunk::Snapshot>(file.content.data());
   const auto counts = Counts::Of(file, stored);
   if (!counts) return Fail(counts);
-  auto memory = ProcessMemory().Take(counts->bytes());
+  auto memory = ProcessMemory().Take(counts->bytes(), file.memory.bytes());
   if (!memory) {
     return Fail(memory.error().code, "{}: {} nodes: {}", file.key, counts->nodes,
                 memory.error().message);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <random>
 #include <string>
+#include <utility>
 
 #include "tests/unit/support/icechunk_writer.h"
 #include "zarrcore/base/memory_budget.h"
@@ -73,6 +75,33 @@ TEST(IcechunkFileTest, WhatDoesNotFitTheBudgetIsNotDecompressed) {
   }
   ProcessMemory().SetLimit(before);
   EXPECT_EQ(ProcessMemory().used(), 0u);
+}
+
+TEST(IcechunkFileTest, TheStoredBytesCountForTheBudgetOnce) {
+  const uint64_t before = ProcessMemory().limit();
+  ProcessMemory().SetLimit(32u << 20);
+  std::string content(size_t{26} << 20, '\0');
+  std::minstd_rand random(1);  // not compressible
+  for (char& byte : content) byte = static_cast<char>(random());
+  const auto decode = [](std::string stored) {
+    auto reserved = ProcessMemory().Take(stored.size()).value();
+    return DecodeIcechunkFile("manifests/X", std::move(stored), kType, std::move(reserved));
+  };
+  {
+    const auto file = decode(IcechunkHeader(kType) + content);
+    ASSERT_TRUE(file) << file.error().message;
+    EXPECT_EQ(file->content, content);
+    EXPECT_EQ(ProcessMemory().used(), kIcechunkHeader + content.size());
+  }
+  // It can never fit, so an exclusive request does not wait for memory.
+  const MemoryBudget::Alone alone(ProcessMemory(), [] { return false; });
+  for (const bool with_size : {true, false}) {
+    const auto file = decode(Compressed(content, with_size));
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().code, ErrorCode::kTooLarge) << file.error().message;
+    EXPECT_EQ(ProcessMemory().used(), 0u);
+  }
+  ProcessMemory().SetLimit(before);
 }
 
 }  // namespace
