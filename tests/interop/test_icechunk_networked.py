@@ -13,7 +13,7 @@ import time
 import pytest
 
 import faulty_server
-from mounts import READERS, SYSTEM_PYTHON, ZARRCTL, ZARRFS, mounted, read, zarrctl
+from mounts import READERS, ROOT, SYSTEM_PYTHON, ZARRCTL, ZARRFS, mounted, read, zarrctl
 from remote import KEY, REMOTE_PYTHON, SECRET, UPLOAD, children, fetcher_of, options_of
 from test_icechunk_virtual import DATA, NETCDF, PLACE, VALUES, YEAR_2024, change_locations, values
 from test_remote_disk_cache import settled
@@ -98,6 +98,28 @@ def test_readers_see_the_values_of_the_netcdf_file(web, array):
     for name, found in seen.items():
         assert found.get("sha256") == hashlib.sha256(VALUES.tobytes()).hexdigest(), (name, found)
     assert json.loads(run.stdout) == {array: VALUES.tolist()}, run.stderr
+
+
+def test_a_repository_of_virtualizarr_has_the_values(tmp_path):
+    """tests/data/icechunk/make_virtualizarr.py"""
+    tmp_path.chmod(0o755)
+    with faulty_server.serving(tmp_path) as server:
+        before = b"file:///tmp/" + b"v" * 155
+        prefix = f"{server.url}/"
+        prefix += "x" * (len(before) - len(prefix))
+        files = tmp_path / prefix.rsplit("/", 1)[1]
+        files.mkdir()
+        for name in ("2020.nc", "2021.nc"):
+            shutil.copy(ROOT / "tests/data/kerchunk" / name, files)
+            os.utime(files / name, (YEAR_2024, YEAR_2024))  # before the references were made, of which each has its time
+        shutil.copytree(DATA / "virtualizarr", tmp_path / "repo")
+        change_locations(tmp_path / "repo", before, prefix)
+        expected = json.loads((ROOT / "tests/data/kerchunk/EXPECTED.json").read_text())["virtualizarr"]
+        with mounted(tmp_path / "repo", f"virtual={prefix}/") as point:
+            for reader in ("zarr-python-2", "zarr-python-3"):
+                found = read(reader, [point / READERS[reader][0] / name for name in expected])
+                assert [one.get("sha256") for one in found] == list(expected.values()), (reader, found)
+        assert [1 for path, _, _ in server.seen if path.endswith("/2021.nc")]
 
 
 def test_they_are_read_through_a_repository_on_a_web_server_too(web):

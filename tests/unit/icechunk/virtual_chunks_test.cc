@@ -369,5 +369,16 @@ TEST(ManifestTest, VirtualChunksOfOneFileTakeItsAddressOnce) {
   EXPECT_LT(manifest->bytes_in_memory(), 32 * kCount);
 }
 
+TEST(ManifestTest, NativeChunksTakeAnIdALengthAndCoordinates) {
+  constexpr uint8_t kId = 2;
+  constexpr uint32_t kCount = 10'000;
+  std::vector<WrittenReference> written(kCount);
+  for (uint32_t i = 0; i < kCount; ++i) written[i] = {{i, 0}, 3, 0, 100};
+  auto file = DecodeIcechunkFile("m", IcechunkWriter::Manifest(kId, {{1, written}}, ""),
+                                 IcechunkFileType::kManifest);
+  const auto manifest = IcechunkManifest::Parse(*std::move(file), IcechunkIdOf(kId)).value();
+  EXPECT_LT(manifest->bytes_in_memory(), 24 * kCount + 1000);
+}
+
 }  // namespace
 }  // namespace zarrfs::virtual_chunks_test
