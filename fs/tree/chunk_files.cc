@@ -110,7 +110,12 @@ Result<bool> ChunkFiles::ListStored(uint64_t from, ListingOf what, const AddEntr
   return has_room;
 }
 
-Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add) {
+Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add_entry) {
+  bool is_empty = from == 0;
+  const auto add = [&](const std::string& name, const Entry& entry, uint64_t next) {
+    is_empty = false;
+    return add_entry(name, entry, next);
+  };
   if (objects_ != nullptr) {
     const auto has_room = ListStored(from, what, add);
     if (!has_room || !*has_room) return has_room;
@@ -123,8 +128,9 @@ Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add
     }
   }
   // The listing skips chunks that vanished together with their array, so it fails if the array no
-  // longer exists.
-  if (const auto gone = nodes_.WhyGone(*prefix_.node.node, Age{0})) return tl::unexpected(*gone);
+  // longer exists. That no chunk exists is believed only if the array was seen after the listing.
+  const Age max_age = is_empty ? Age{0} : nodes_.check_age();
+  if (const auto gone = nodes_.WhyGone(*prefix_.node.node, max_age)) return tl::unexpected(*gone);
   return true;
 }
 

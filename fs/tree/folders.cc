@@ -182,7 +182,8 @@ class ChildFolders final : public FolderPart {
     }
     // The listing left out children that vanished with their group, so it fails if the group no
     // longer exists.
-    const auto gone = has_others_ ? nodes_.WhyGone(*group_, Age{0}) : std::nullopt;
+    const Age max_age = names_.empty() ? Age{0} : nodes_.check_age();
+    const auto gone = has_others_ ? nodes_.WhyGone(*group_, max_age) : std::nullopt;
     if (gone) return tl::unexpected(*gone);
     return true;
   }
@@ -313,7 +314,7 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
           }
           if (!added || !*added) return added;
         }
-        if (const auto gone = nodes.WhyGone(*node, Age{0})) return tl::unexpected(*gone);
+        if (const auto gone = nodes.WhyGone(*node)) return tl::unexpected(*gone);
         return true;
       });
 }
