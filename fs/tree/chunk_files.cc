@@ -117,13 +117,13 @@ Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add
     return add_entry(name, entry, next);
   };
   if (objects_ != nullptr) {
-    const auto has_room = ListStored(from, what, add);
+    auto has_room = ListStored(from, what, add);
     if (!has_room || !*has_room) return has_room;
   } else {
     const MutexLock lock(mutex_);
     const uint64_t first = from / prefix_.node.range->chunks->layout().inner_per_outer_count;
     for (uint64_t object = std::max(first_, first); object < first_ + count_; ++object) {
-      const auto has_room = ListObject(OuterIndex{object}, from, what, add);
+      auto has_room = ListObject(OuterIndex{object}, from, what, add);
       if (!has_room || !*has_room) return has_room;
     }
   }

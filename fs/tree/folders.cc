@@ -181,8 +181,8 @@ class ChildFolders final : public FolderPart {
       if (i == checked_) ++checked_;
     }
     // The listing left out children that vanished with their group, so it fails if the group no
-    // longer exists.
-    const Age max_age = names_.empty() ? Age{0} : nodes_.check_age();
+    // longer exists. If children vanished, or none were found, the group must be seen after that.
+    const Age max_age = has_vanished_ || names_.empty() ? Age{0} : nodes_.check_age();
     const auto gone = has_others_ ? nodes_.WhyGone(*group_, max_age) : std::nullopt;
     if (gone) return tl::unexpected(*gone);
     return true;
@@ -238,7 +238,7 @@ class ChildFolders final : public FolderPart {
                          : nodes_.hierarchy().ValidityOfAbsence(path, child.error());
     }
     if (!child && child.error().code == ErrorCode::kNotFound) {
-      has_others_ = true;
+      has_others_ = has_vanished_ = true;
       return true;
     }
     if (!child) failures_.OnFailure("readdir", child.error());
@@ -262,7 +262,8 @@ class ChildFolders final : public FolderPart {
   const size_t view_;
   mutable Mutex mutex_;
   bool are_loaded_ GUARDED_BY(mutex_) = false;
-  bool has_others_ GUARDED_BY(mutex_) = false;  // true if the folder may have unlisted names
+  bool has_others_ GUARDED_BY(mutex_) = false;    // true if the folder may have unlisted names
+  bool has_vanished_ GUARDED_BY(mutex_) = false;  // true if a name was not found when it was listed
   std::vector<std::string> names_ GUARDED_BY(mutex_);
   // The number of names, from the first on, that were listed.
   uint64_t checked_ GUARDED_BY(mutex_) = 0;
