@@ -251,7 +251,7 @@ TEST_F(IdFileTest, AFileOfOthersIsLeftAlone) {
   std::ofstream(path_) << "notes";
   const auto refused = IdFile::Open(path_, milliseconds(0));
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("not a file with inode numbers"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("not a file of inode numbers"), std::string::npos);
   std::string text;
   std::getline(std::ifstream(path_), text);
   EXPECT_EQ(text, "notes");
