@@ -320,7 +320,7 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Texts(const ChunkSource& sourc
 bool ChunkReader::WillBeRead(const ChunkFile& file) {
   if (ranges_ == nullptr || KnownServing(file.location)) return true;
   if (ranges_->Has(file.source, file.location)) return true;
-  // A lookup is usually followed by a read. Of the chunks in a listing, few are read.
+  // A lookup is usually followed by a read. Few of the chunks in a listing are read.
   const uint64_t length = file.location.length;
   const auto& object = file.location.shard->object;
   if (WasListed(file) || (!file.source.layout().is_sharded() && object != nullptr &&
