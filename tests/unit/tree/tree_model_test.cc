@@ -360,7 +360,7 @@ std::optional<Entry> Run::LookUp(const Where& folder, NodeId id, const std::stri
     CheckTroubled(folder, name, got);
   } else {
     CheckExact(folder, name, got);
-    // The tree has read the folder's node. Of what is in the folder it may know the outlines only.
+    // The tree has read the folder's node. It may know only the outlines of what is in the folder.
     if (const Node* const node = model_.Find(folder.path)) {
       seen_[folder.path] = node->document_version;
     }
