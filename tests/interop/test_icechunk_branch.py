@@ -17,49 +17,60 @@ from icechunk_commits import A, B, B_AT, C, C_AT, Commits, number_in
 from mounts import ZARRFS, mounted
 from test_worker_killed import keeper_of, kill_worker
 
-READERS = 4
-# Some thousand times that somebody reads; more of them by hand.
-ROUNDS = int(os.environ.get("ZARRFS_ROUNDS", "10"))
+READERS = int(os.environ.get("ZARRFS_READERS", "4"))
+# How many times they read together, at least; a million by hand.
+ROUNDS = int(os.environ.get("ZARRFS_ROUNDS", "1000"))
 # More than the stored objects that are kept open.
 COMMITS = int(os.environ.get("ZARRFS_COMMITS", "1100"))
 
 
-def read_in_turn(point, is_over, queue):
-    """Puts how many times it read, how many numbers were seen, what was wrong, and errors by their number."""
-    rounds, wrong, errors, seen = 0, [], {}, set()
+def numbers_of(point):
+    return [number_in(point / path) for path in (A, B, C, A)]
+
+
+def read_in_turn(number, read, rounds, is_over, queue):
+    """Counts in rounds[number]. Puts how many numbers were seen, what was wrong, and errors by their number."""
+    wrong, errors, seen = [], {}, set()
     while not is_over.is_set():
-        rounds += 1
+        rounds[number] += 1
         try:
-            row = [number_in(point / path) for path in (A, B, C, A)]
+            row = read()
         except OSError as error:
             errors[error.errno] = errors.get(error.errno, 0) + 1
             continue
         seen.update(row)
         if row != sorted(row):
             wrong.append(row)
-    queue.put((rounds, len(seen), wrong, errors))
+    queue.put((len(seen), wrong, errors))
 
 
-def race(point, commits, steps):
-    """Commits while READERS read, until five commits were seen after each of the steps; what they put."""
+def race(point, commits, steps, reads=None):
+    """
+    Commits while READERS read, until five commits were seen after each of the steps, and they have read their share of ROUNDS; what they put.
+
+    reads: what a reader calls for a list of numbers that do not fall; the first reader the first of them, and so on in turn.
+    """
+    reads = reads or [lambda: numbers_of(point)]
     queue, is_over = multiprocessing.Queue(), multiprocessing.Event()
-    readers = [multiprocessing.Process(target=read_in_turn, args=(point, is_over, queue)) for _ in range(READERS)]
+    rounds = multiprocessing.Array("q", READERS, lock=False)
+    readers = [multiprocessing.Process(target=read_in_turn, args=(i, reads[i % len(reads)], rounds, is_over, queue)) for i in range(READERS)]
     for reader in readers:
         reader.start()
-    for step in steps:
+    for i, step in enumerate(steps, 1):
         step()
         seen, end = set(), time.monotonic() + 60
-        while len(seen) < 5 and time.monotonic() < end:
+        while len(seen) < 5 and time.monotonic() < end or sum(rounds) < ROUNDS * i // len(steps):
+            assert all(reader.is_alive() for reader in readers)
             for _ in range(20):
                 commits.commit()
             with contextlib.suppress(OSError):
                 seen.add(number_in(point / A))
-        assert len(seen) == 5, "the branch is followed"
+        assert len(seen) >= 5, "the branch is followed"
     is_over.set()
     found = [queue.get(timeout=60) for _ in readers]
     for reader in readers:
         reader.join()
-    assert sum(rounds for rounds, *_ in found) > 100
+    print(f"{sum(rounds)} rounds of {READERS} readers, {commits.number} commits")
     return found
 
 
@@ -73,8 +84,8 @@ def shows(point, number):
 def test_a_branch_never_goes_back(tmp_path):
     commits = Commits(tmp_path / "r.icechunk")
     with mounted(tmp_path / "r.icechunk", "view=v3") as point:
-        found = race(point, commits, [lambda: None] * ROUNDS)
-        assert not any(wrong or errors for _, _, wrong, errors in found), found
+        found = race(point, commits, [lambda: None] * 10)
+        assert not any(wrong or errors for _, wrong, errors in found), found
         shows(point, commits.number)
 
 
@@ -83,24 +94,56 @@ def test_nor_over_a_network(tmp_path):
     tmp_path.chmod(0o755)
     with faulty_server.serving(tmp_path) as server, mounted(f"{server.url}/r.icechunk", "view=v3,ttl=0.05") as point:
         found = race(point, commits, [lambda: None] * 2)
-        assert not any(wrong or errors for _, _, wrong, errors in found), found
+        assert not any(wrong or errors for _, wrong, errors in found), found
         shows(point, commits.number)
+
+
+def replacements(point):
+    """Each ends the worker in another way."""
+    def kill():
+        kill_worker(keeper_of(point))
+
+    def upgrade():
+        result = subprocess.run([ZARRFS, "--upgrade", point], capture_output=True, text=True, timeout=60)
+        assert result.returncode == 0, result.stderr
+
+    return [kill, upgrade, kill] * max(1, ROUNDS // 100_000)
 
 
 def test_nor_when_workers_are_killed_and_the_program_is_replaced(tmp_path):
     commits = Commits(tmp_path / "r.icechunk")
     with mounted(tmp_path / "r.icechunk", "view=v3") as point:
-        def kill():
-            kill_worker(keeper_of(point))
-
-        def upgrade():
-            result = subprocess.run([ZARRFS, "--upgrade", point], capture_output=True, text=True, timeout=60)
-            assert result.returncode == 0, result.stderr
-
-        found = race(point, commits, [lambda: None, kill, upgrade, kill])
-        assert not any(wrong for _, _, wrong, _ in found), found
-        assert {number for _, _, _, errors in found for number in errors} <= {errno.ESTALE}, "of what the worker before had opened"
+        found = race(point, commits, [lambda: None, *replacements(point)])
+        assert not any(wrong for _, wrong, _ in found), found
+        assert {number for _, _, errors in found for number in errors} <= {errno.ESTALE}, "of what the worker before had opened"
         shows(point, commits.number)
+
+
+def test_nor_where_all_commits_are_folders(tmp_path):
+    commits = Commits(tmp_path / "r.icechunk")
+    snapshot = json.loads(commits.pointer.read_text())["snapshot"]
+    with mounted(tmp_path / "r.icechunk", "at=all") as point:
+        branch, fixed, file = point / "v3/branch.main", point / "v3/snapshot" / snapshot, point / "nc/branch.main.nc"
+        begin = file.read_bytes().index(struct.pack(">4i", 4, 5, 6, 7))
+
+        def of_one_commit():
+            descriptor = os.open(file, os.O_RDONLY)
+            try:
+                c, b = (struct.unpack(">i", os.pread(descriptor, 4, begin + at))[0] for at in (C_AT, B_AT))
+            finally:
+                os.close(descriptor)
+            assert b == c
+            return [c]
+
+        def of_the_first():
+            row = numbers_of(fixed)
+            assert row == [1] * 4
+            return row
+
+        found = race(branch, commits, [lambda: None, *replacements(point)], [lambda: numbers_of(branch), of_one_commit, of_the_first])
+        assert not any(wrong for _, wrong, _ in found), found
+        assert {number for _, _, errors in found for number in errors} <= {errno.ESTALE}, "of what the worker before had opened"
+        shows(branch, commits.number)
 
 
 def test_a_netcdf_file_is_of_one_commit(tmp_path):
