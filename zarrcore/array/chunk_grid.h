@@ -18,21 +18,21 @@ namespace zarrfs {
 /// Coordinates of a chunk. Only the first rank() entries are meaningful.
 using ChunkCoordinates = std::array<uint64_t, kMaxRank>;
 
-/// Maximum number of chunks of an array. An array with more is hidden, because node ids contain
-/// chunk numbers and have a limited size.
+/// Maximum number of chunks in an array. Arrays with more chunks are hidden, because node ids
+/// contain chunk numbers and have a limited size.
 inline constexpr uint64_t kMaxChunksPerArray = uint64_t{1} << 40;
 
-/// Parses a coordinate below `count`. nullopt for any other string, including a sign or leading
-/// zeros, because chunk names have none.
+/// Parses a decimal coordinate less than `count`. Returns nullopt for any other string, including
+/// one with a sign or leading zeros, which chunk names never have.
 [[nodiscard]] std::optional<uint64_t> ParseCoordinate(std::string_view text, uint64_t count);
 
-// The numbers of chunks. All are row-major positions in a grid; separate types prevent mix-ups.
-// OuterIndex{n} makes a number, ToNumber() converts it back.
+// Types for chunk numbers. Each number is a row-major position in a grid; separate types prevent
+// mix-ups. OuterIndex{n} converts an integer to a chunk number, ToNumber() converts it back.
 
-/// The number of a stored object, in ArrayLayout::outer_grid.
+/// The number of a stored object in ArrayLayout::outer_grid.
 enum class OuterIndex : uint64_t {};
 
-/// The number of an innermost chunk, in ArrayLayout::inner_grid.
+/// The number of an innermost chunk in ArrayLayout::inner_grid.
 enum class InnerIndex : uint64_t {};
 
 /// The number of an innermost chunk within its stored object, below
@@ -45,18 +45,18 @@ requires std::is_enum_v<Index>
 
 class ChunkGrid {
  public:
-  /// A grid of ceil(shape / chunk_shape) chunks along each axis. kUnsupported for more than
-  /// kMaxChunksPerArray chunks.
+  /// Makes a grid of ceil(shape / chunk_shape) chunks along each axis. Fails with kUnsupported if
+  /// it has more than kMaxChunksPerArray chunks.
   [[nodiscard]] static Result<ChunkGrid> Make(std::span<const uint64_t> shape,
                                               std::span<const uint64_t> chunk_shape);
-  /// A grid with the given numbers of chunks along the axes. kUnsupported for more than
-  /// kMaxChunksPerArray chunks.
+  /// Makes a grid of counts[d] chunks along each axis d. Fails with kUnsupported if it has more
+  /// than kMaxChunksPerArray chunks.
   [[nodiscard]] static Result<ChunkGrid> OfCounts(std::vector<uint64_t> counts);
 
   [[nodiscard]] size_t rank() const { return counts_.size(); }
   /// The number of chunks along each axis.
   [[nodiscard]] const std::vector<uint64_t>& counts() const { return counts_; }
-  /// The number of chunks: 1 for rank 0, and 0 if any dimension is empty.
+  /// The total number of chunks: 1 for rank 0, and 0 if any dimension is empty.
   [[nodiscard]] uint64_t size() const { return size_; }
 
   [[nodiscard]] uint64_t Linear(std::span<const uint64_t> coordinates) const {

@@ -23,7 +23,7 @@ struct ChunkNaming {
     return {encoding.kind == ChunkKeyEncoding::Kind::kDefault, encoding.separator, encoding.suffix};
   }
 
-  /// True if the names of chunks contain folders.
+  /// True if the chunks are in nested folders.
   [[nodiscard]] bool nested() const { return separator == '/'; }
 
   /// The path of a chunk below the array's folder.
@@ -34,8 +34,8 @@ struct ChunkNaming {
     return nested() && prefix_c && rank > 0 ? "c" : "";
   }
 
-  // The functions below parse names of chunks. `counts`: the number of chunks along each axis. They
-  // return false if the name does not belong to a chunk.
+  // The functions below parse chunk names. `counts` has the number of chunks along each axis. They
+  // return false if no chunk can have the name.
 
   /// Parses a whole path, relative to the array's folder.
   [[nodiscard]] bool ParsePath(std::span<const uint64_t> counts, std::string_view path,
@@ -46,8 +46,9 @@ struct ChunkNaming {
   [[nodiscard]] bool ParsePrefix(std::span<const uint64_t> counts, std::string_view path,
                                  ChunkCoordinates& at, size_t& level) const;
 
-  /// Parses one name in the array's folder (`in_array`), or in the folder of the chunks whose first
-  /// `level` coordinates are in `at`. Adds the coordinates of the name to `at` and `level`.
+  /// Parses one name in the array's folder if `in_array`, otherwise in the folder of the chunks
+  /// whose first `level` coordinates are in `at`. Appends the coordinates in the name to `at` and
+  /// adds their number to `level`.
   [[nodiscard]] bool Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,
                            ChunkCoordinates& at, size_t& level) const;
 };

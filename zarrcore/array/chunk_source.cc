@@ -95,7 +95,7 @@ std::optional<size_t> ChunkSource::PrefixOfKey(std::string_view key, ChunkCoordi
 
 Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const {
   Error named{error.code, fmt::format("{}: {}", ObjectKey(outer), error.message)};
-  // The cache does not keep an object that was only stat'ed, so `reported` would be lost. The
+  // An object that was only stat'ed is not cached, so its `reported` flag would be lost. The
   // problem is reported when the object is opened.
   const bool is_kept = shard.object != nullptr;
   if (report_ && is_kept && !shard.reported.exchange(true)) report_(named);
@@ -236,7 +236,7 @@ Result<std::vector<OuterIndex>> ChunkSource::ListOuter(std::span<const uint64_t>
 Result<std::unique_ptr<StoredObjectsCursor>> ChunkSource::OuterCursor(
     std::span<const uint64_t> prefix) const {
   // While the naming is undecided, no object is known. The first object may appear in a folder that
-  // is not watched, so the answer is not tied to a watch.
+  // is not watched, so the cursor does not watch.
   static const WalkOptions kUnwatched;
   const auto objects = Objects();
   if (!objects) return Fail(objects);
@@ -272,13 +272,13 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
   Result<void> searched;
   ChunkCoordinates wanted{};
   std::ranges::copy(prefix, wanted.begin());
-  // The first value of the coordinate in a stored object, and the end of its values.
+  // Returns the range [first, end) of values that the coordinate has in a stored object.
   const auto values_in = [&](uint64_t outer) {
     const uint64_t first = layout_.FirstInner(dimension, outer);
     return std::pair(first, std::min(first + layout_.InnerCount(dimension, outer), count));
   };
-  // Searches the stored object `outer` for values not found yet. Returns false once all values that
-  // the object can have are found.
+  // Searches the stored object `outer` for values not found yet. Returns false on failure, and once
+  // all values that the object can have are found.
   const auto search = [&](OuterIndex outer) {
     ChunkCoordinates outer_at;
     layout_.outer_grid.Coordinates(ToNumber(outer), outer_at);
@@ -309,7 +309,7 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     if (!searched) return Fail(searched);
     return std::vector<uint64_t>(found.begin(), found.end());
   }
-  // Leave each folder of shards as soon as the rest of the folder cannot add new values.
+  // Stop searching each folder of stored objects when the rest of the folder cannot add new values.
   const auto values = objects->NextCoordinates({fixed.data(), dimension});
   if (!values) return Fail(values);
   for (const uint64_t value : *values) {

@@ -1,7 +1,7 @@
-// ChunkSource: the current locations of the innermost chunks of one array.
+// ChunkSource: locates the innermost chunks of one array in its store.
 //
-// Finds the byte range of a chunk through the shard indexes, on all levels of nesting. Lists the
-// existing chunks by listing stored objects; it never iterates over the chunk grid.
+// A ChunkSource finds the byte range of a chunk through the shard indexes at all levels of nesting.
+// It lists the existing chunks by listing stored objects, and never iterates over the chunk grid.
 //
 //   StoredObjects   lists the stored objects
 //   ShardCache      caches open objects and their indexes
@@ -33,40 +33,42 @@
 
 namespace zarrfs {
 
-/// Called once per problem found in the store, with a message of one line. kDamaged if an object
-/// violates the format; another code if a valid object cannot be shown.
+/// Called once per problem found in the store, with an error that has a one-line message. Its code
+/// is kDamaged if an object violates the format. Other codes mean that a valid object cannot be
+/// shown.
 using Report = std::function<void(const Error&)>;
 
 /// A chunk that exists: bytes [offset, offset + length) of shard->object.
 struct ChunkLocation {
   OpenShardPtr shard;  // the innermost shard, or the chunk itself if it is unsharded
   uint64_t entry = 0;  // the chunk's entry in the shard index; 0 for an unsharded chunk
-  OuterIndex outer{};  // the stored object with the chunk
+  OuterIndex outer{};  // the stored object that contains the chunk
   uint64_t offset = 0;
   uint64_t length = 0;
 };
 
-/// The location of a chunk, nullopt if the store does not contain it, and the validity of this
-/// answer.
+/// The location of a chunk, or nullopt if the store does not contain the chunk, with the validity
+/// of this answer.
 struct Located {
   std::optional<ChunkLocation> location;
   Validity validity;
 };
 
-/// The treatment of an unsharded chunk of an impossible size. kChecked: the lookup fails with
-/// kDamaged. kAny: the size is only reported.
+/// What a lookup does with an unsharded chunk that has an impossible size. kChecked: fails with
+/// kDamaged. kAny: reports the size and succeeds.
 enum class Sizes { kChecked, kAny };
 
 class ChunkSource;
-/// Called with a version of a stored object that was evicted because it was replaced or is racy.
+/// Called with a version of a stored object that was evicted because the object was replaced, or
+/// because the version is racy; see IsRacy().
 using OnSuperseded =
     std::function<void(const ChunkSource& source, OuterIndex outer, const OpenShardPtr& old)>;
 
 class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
  public:
-  /// `folder`: key of the array in the store. `before`: null, or the source of the same array with
-  /// another length of axis 0. In that case, the new source keeps the id and the cached chunks of
-  /// `before`, because its chunk numbers stay the same.
+  /// `folder`: key of the array in the store. `before`: null, or the source that this array had
+  /// before the length of axis 0 changed. A source made from `before` shares the id and the cached
+  /// chunks of `before`, because the chunk numbers stay the same.
   static Result<std::shared_ptr<ChunkSource>> Make(std::shared_ptr<const Store> store,
                                                    std::string folder,
                                                    const ArrayMetadata& metadata,
@@ -79,35 +81,38 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   /// A number that is unique in the process, except that a source made from `before` shares its id.
   [[nodiscard]] uint64_t id() const { return shards_->id(); }
 
-  /// The stored object with an innermost chunk, and the chunk's slot in that object.
+  /// OuterOf() returns the stored object that contains an innermost chunk. SlotOf() returns the
+  /// chunk's slot in that object.
   [[nodiscard]] OuterIndex OuterOf(InnerIndex chunk) const { return Split(chunk).outer; }
   [[nodiscard]] Slot SlotOf(InnerIndex chunk) const;
 
-  /// The key of a stored object. While the separator of keys is undecided, one of the two
-  /// candidates.
+  /// Returns the key of a stored object. While the key separator is undecided, returns one of the
+  /// two candidates.
   [[nodiscard]] std::string ObjectKey(OuterIndex outer) const { return shards_->ObjectKey(outer); }
   /// True if the naming of stored objects is known; see array/object_naming.h. Until an object is
-  /// found, a listing looks for names in both forms.
+  /// found, listings look for names in both forms.
   [[nodiscard]] bool has_decided_naming() const { return naming_->is_decided(); }
-  /// The stored object with this key; nullopt if the key is not one of the array's objects.
+  /// Returns the stored object with this key, or nullopt if no object of the array can have the
+  /// key.
   [[nodiscard]] std::optional<OuterIndex> ObjectOfKey(std::string_view key) const;
-  /// The leading coordinates that all stored objects below the folder with this key have in common.
-  /// Returns their number, and fills `at`. nullopt if the array has no such folder.
+  /// Finds the leading coordinates that all stored objects below the folder `key` share. Stores the
+  /// coordinates in `at` and returns their number, or nullopt if the array cannot have that folder.
   [[nodiscard]] std::optional<size_t> PrefixOfKey(std::string_view key, ChunkCoordinates& at) const;
 
   /// Wall-clock time of the latest known change of an object, in nanoseconds; 0 if none is known.
   [[nodiscard]] int64_t changed_ns() const { return shards_->changed_ns(); }
-  /// Records that an object has changed now.
+  /// Records that an object of the array changed now.
   void SetChanged() const { shards_->SetChanged(); }
 
-  /// Finds a chunk. kDamaged, with key and reason, if the index is invalid, or if an uncompressed
-  /// chunk in a shard has the wrong size. With Sizes::kChecked, also if an unsharded chunk is
-  /// empty, or is uncompressed and has the wrong size. With `may_read` false, an unsharded chunk in
-  /// a fast store is not opened, which suffices if only the location is needed.
+  /// Finds a chunk. Fails with kDamaged, with key and reason in the message, if the index is
+  /// invalid, or if an uncompressed chunk in a shard has the wrong size. With Sizes::kChecked, also
+  /// fails if an unsharded chunk is empty, or is uncompressed and has the wrong size. If `may_read`
+  /// is false, an unsharded chunk in a fast store is not opened, which suffices if only the
+  /// location is needed.
   [[nodiscard]] Result<Located> Locate(InnerIndex chunk, Age max_age, bool may_read = true,
                                        Sizes sizes = Sizes::kChecked) const;
 
-  /// Opens a stored object of an earlier step of the store; see ShardCache::OpenAsOf().
+  /// Opens a stored object as it was at an earlier step of the store; see ShardCache::OpenAsOf().
   [[nodiscard]] Result<OpenShardPtr> OpenAsOf(OuterIndex outer, uint32_t step) const {
     return shards_->OpenAsOf(outer, step);
   }
@@ -117,17 +122,18 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
                                                               InnerIndex chunk,
                                                               Sizes sizes = Sizes::kChecked) const;
 
-  /// Returns `error`, which concerns a stored object, with the object's key in the message. Also
-  /// reports the error, once per object and version.
+  /// Returns `error` with the key of the stored object prepended to its message. Also reports the
+  /// error, once per version of the object.
   [[nodiscard]] Error Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const;
 
-  /// True if a later version of the stored object may be indistinguishable from this version, so
-  /// values derived from it must not be cached.
+  /// True if a later version of the stored object may be indistinguishable from `shard`, so values
+  /// derived from `shard` must not be cached.
   [[nodiscard]] bool IsRacy(const OpenShard& shard) const {
     return zarrfs::IsRacy(*store_, shard.info);
   }
 
-  /// Evicts everything cached about a stored object. Call after a read has failed with kStale.
+  /// Evicts a stored object from the cache, and calls SetChanged(). Call after a read has failed
+  /// with kStale.
   void Forget(OuterIndex outer) const { shards_->Forget(outer); }
 
   /// Calls `visit` with each existing stored object that may hold chunks whose coordinates begin
@@ -136,21 +142,23 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
                                         const StoredObjects::Visit& visit,
                                         const WalkOptions& options = {}) const;
 
-  /// A sorted list of the objects that VisitOuter() visits.
+  /// Returns the objects that VisitOuter() visits, sorted.
   [[nodiscard]] Result<std::vector<OuterIndex>> ListOuter(std::span<const uint64_t> prefix) const;
 
-  /// A cursor over the objects that VisitOuter() visits. It watches the folders that it lists if
-  /// the naming is decided. This object must outlive the cursor.
+  /// Returns a cursor over the objects that VisitOuter() visits. If the naming of objects is
+  /// decided, the cursor watches the folders that it lists. The ChunkSource must outlive the
+  /// cursor.
   [[nodiscard]] Result<std::unique_ptr<StoredObjectsCursor>> OuterCursor(
       std::span<const uint64_t> prefix) const;
 
-  /// True if the coordinates of a stored chunk begin with `prefix`, or a folder cannot be read. The
-  /// validity is known only if a chunk was found.
+  /// True if the coordinates of any stored chunk begin with `prefix`, or if an unreadable folder
+  /// may contain such a chunk. The validity is known only if a chunk was found.
   [[nodiscard]] Result<Valid<bool>> AnyChunk(std::span<const uint64_t> prefix, Age max_age) const;
 
-  /// The values, sorted, of the next coordinate of all stored chunks whose coordinates begin with
-  /// `prefix`. Includes all values that the chunks in an unreadable subfolder may have. Fails if
-  /// the top folder cannot be listed. Empty if the prefix has all coordinates of a chunk.
+  /// Finds all stored chunks whose coordinates begin with `prefix`, and returns the sorted values
+  /// of their next coordinate. Includes all values that chunks in an unreadable subfolder may have.
+  /// Fails if the top folder cannot be listed. Returns no values if `prefix` has all coordinates of
+  /// a chunk.
   [[nodiscard]] Result<std::vector<uint64_t>> NextCoordinates(std::span<const uint64_t> prefix,
                                                               Age max_age) const;
 
@@ -166,12 +174,14 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   };
   struct Found {
     std::optional<ChunkLocation> location;
-    // For a missing chunk: the number of missing chunks along the last axis, starting with it.
+    // If the chunk is missing: the number of consecutive missing chunks along the last axis,
+    // starting with this chunk.
     uint64_t missing = 0;
   };
 
   ChunkSource() = default;
-  // The path of a key relative to the array's folder; nullopt if the key is outside the folder.
+  // Returns the path of a key relative to the array's folder, or nullopt if the key is outside the
+  // folder.
   [[nodiscard]] std::optional<std::string_view> BelowFolder(std::string_view key) const;
   [[nodiscard]] Position Split(InnerIndex chunk) const;
   [[nodiscard]] ShardCache::Answer Open(OuterIndex outer, Age max_age, bool may_read) const;
@@ -188,7 +198,7 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   std::unique_ptr<const ObjectNaming> naming_;
   Report report_;
   std::unique_ptr<const ShardCache> shards_;
-  // The size of every encoded innermost chunk, if it is constant.
+  // The size of each encoded innermost chunk in bytes, if it is constant.
   std::optional<uint64_t> raw_chunk_size_;
 };
 

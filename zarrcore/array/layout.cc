@@ -31,7 +31,7 @@ Result<std::vector<uint64_t>> InnerShape(const Json& configuration, size_t rank)
   }
   std::vector<uint64_t> shape;
   for (const Json& edge : *found) {
-    // Some writers write a float such as 64.0.
+    // Some writers store an edge length as a float, such as 64.0.
     const bool is_positive = edge.is_number_unsigned() ? edge.get<uint64_t>() >= 1
                              : edge.is_number_integer()
                                  ? edge.get<int64_t>() >= 1
@@ -67,13 +67,16 @@ bool IsChecksumAtEnd(const CodecSpec& codec) {
   return codec.name == "crc32c" && codec.configuration.value("location", Json("end")) == "end";
 }
 
-// Splits `chain` at its sharding codec, if it has one. `axes` and `shape`, which are in the order
-// of the array's axes, describe the outer chunk on entry, and the inner chunk on return.
+// A codec chain that was split at its sharding codec: the sharding level, and the codecs of the
+// inner chunks.
 struct Split {
   ShardingLevel level;
   std::vector<CodecSpec> inner;
 };
 
+// Splits `chain` at its sharding codec; nullopt if it has none. `shape` is along the array's axes,
+// and axis j of the chunk that `chain` encodes is axis axes[j] of the array. Both describe the
+// outer chunk on entry, and the inner chunk on return.
 Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, bool is_nested,
                                            std::vector<size_t>& axes,
                                            std::vector<uint64_t>& shape) {
@@ -124,7 +127,7 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, boo
     split.level.counts.push_back(split.level.ratio[axis]);
   }
 
-  // If members are missing, zarr-python's defaults apply.
+  // Missing members of the sharding configuration have zarr-python's defaults.
   auto inner = ParseShardCodecs(configuration, "codecs", {LittleEndianBytes()});
   if (!inner) return Fail(inner);
   if (inner->empty()) inner->push_back(LittleEndianBytes());
@@ -145,8 +148,8 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, boo
   return std::optional<Split>(std::move(split));
 }
 
-// Finds the grid of inner chunks if outer chunks differ in shape. Fails unless the inner chunks
-// form a regular grid.
+// Fills layout.outer_axes for outer chunks that differ in shape. Fails unless the inner chunks form
+// a regular grid.
 Result<void> LayOuterAxes(const ArrayMetadata& metadata, ArrayLayout& layout) {
   if (!layout.is_sharded()) {
     const auto differs = std::ranges::find_if(metadata.chunk_edges,
@@ -209,7 +212,7 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
       return Fail(ErrorCode::kUnsupported, "shards are nested more than {} deep", kMaxNesting);
     }
     for (size_t d = 0; d < rank; ++d) {
-      // Each ratio divides the shape of the outer chunk, so the product cannot overflow.
+      // The product of all ratios divides the length of the outer chunk, so it cannot overflow.
       layout.inner_per_outer[d] *= (*split)->level.ratio[d];
     }
     layout.inner_codecs = std::move((*split)->inner);
@@ -236,7 +239,7 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
   auto outer_grid = OuterGrid(metadata, layout);
   if (!outer_grid) return Fail(outer_grid);
   layout.outer_grid = std::move(*outer_grid);
-  // Positions in listings count all slots of a shard, even if the shard extends beyond the array.
+  // Listings number all slots of a shard, including those beyond the edge of the array.
   if (const auto slots = CheckedMul(layout.outer_grid.size(), *per_outer);
       !slots || *slots > (uint64_t{1} << 62)) {
     return Fail(ErrorCode::kUnsupported, "the shards of the array have more than 2^62 slots");

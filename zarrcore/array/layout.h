@@ -1,15 +1,16 @@
-// ArrayLayout: where the innermost chunks of an array are in its stored objects. Innermost chunks
-// are the chunks that a reader without sharding would see. The layout is made from the metadata
-// alone, without I/O.
+// ArrayLayout: where the innermost chunks of an array are in its stored objects. The innermost
+// chunks are those that a reader without support for sharding sees. The layout is computed from the
+// metadata alone, without I/O.
 //
-// An array is stored in outer chunks. If its codec chain contains "sharding_indexed", an outer
-// chunk is a shard; its inner chunks may be shards again, and so on. Each of these levels is a
+// An array is stored in outer chunks. If its codec chain contains "sharding_indexed", each outer
+// chunk is a shard. Its inner chunks may themselves be shards. Each level of nesting is a
 // ShardingLevel. Transposes before a sharding codec permute the axes of its grid, so each level
 // names its axes in terms of the array's axes.
 //
-// The outer chunks of a "rectilinear" grid differ in shape. If each consists of whole inner chunks
-// of one shape, the inner chunks form a regular grid. Only the mapping between the grids, and the
-// sizes of the outermost indexes, differ from those of a regular grid.
+// The outer chunks of a "rectilinear" grid differ in shape. If every outer chunk consists of whole
+// inner chunks of one shape, the inner chunks form a regular grid. Only the mapping between the
+// outer and inner grids, and the sizes of the outermost shard indexes, then differ from those of a
+// regular array.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +34,15 @@ struct ShardingLevel {
   std::vector<uint64_t> counts;  // the number of chunks per shard, along the axes of the index
   ShardIndexSpec index;
   std::vector<CodecSpec> index_codecs;
-  // The number of bytes of the crc32c after the shard; 0 if it has none.
+  // Total size in bytes of the crc32c checksums after the shard; 0 if there are none.
   uint64_t trailing_checksum = 0;
-  // Codecs applied after sharding other than crc32c; with these, the shard is decoded as a whole.
+  // The codecs after sharding; empty if all of them are crc32c. If there are any, the shard is
+  // decoded as a whole.
   BytesPipeline around = {};
 };
 
 struct ArrayLayout {
-  std::vector<ShardingLevel> levels;  // from the outermost level; empty if the array is not sharded
+  std::vector<ShardingLevel> levels;        // outermost first; empty if the array is not sharded
   std::vector<uint64_t> inner_chunk_shape;  // in elements, along the array's axes
   /// The codec chain of the innermost chunks. Without sharding, this is "codecs" in the metadata.
   std::vector<CodecSpec> inner_codecs;
@@ -55,16 +57,17 @@ struct ArrayLayout {
   std::vector<OuterAxis> outer_axes;
   /// Decodes innermost chunks. If a codec or the data type is not supported, the error says why.
   Result<Pipeline> inner_pipeline = Fail(ErrorCode::kUnsupported, "not made");
-  /// Decodes innermost chunks of strings of variable length to items of one size. If that is
+  /// Decodes innermost chunks of variable-length strings to fixed-size items. If that is
   /// impossible, the error says why.
   Result<VlenChain> inner_texts = Fail(ErrorCode::kUnsupported, "the elements are not strings");
 
   [[nodiscard]] bool is_sharded() const { return !levels.empty(); }
   [[nodiscard]] bool outers_differ() const { return !outer_axes.empty(); }
 
-  // These functions work along one axis of the array. They return the outer chunk of an innermost
-  // chunk and the position in it, the first innermost chunk of an outer chunk, and the number of
-  // innermost chunks in an outer chunk, some of which may be outside the array.
+  // The functions below work along one axis of the array. PlaceOf() returns the outer chunk that
+  // contains an innermost chunk, and the position in that outer chunk. FirstInner() returns the
+  // first innermost chunk of an outer chunk. InnerCount() returns the number of innermost chunks in
+  // an outer chunk, including any outside the array.
   [[nodiscard]] OuterAxis::Place PlaceOf(size_t axis, uint64_t inner) const {
     if (outers_differ()) return outer_axes[axis].PlaceOf(inner);
     return {inner / inner_per_outer[axis], inner % inner_per_outer[axis]};
@@ -76,15 +79,15 @@ struct ArrayLayout {
     return outers_differ() ? outer_axes[axis].CountOf(outer) : inner_per_outer[axis];
   }
 
-  /// Sets `counts` to the value of levels[0].counts for the given outer chunk, which may differ in
-  /// shape from other outer chunks.
+  /// Sets `counts` to the number of chunks in the outer chunk `outer`, along the axes of its shard
+  /// index. Unlike levels[0].counts, the result takes the shape of this outer chunk into account.
   void CountsOf(OuterIndex outer, ChunkCoordinates& counts) const;
 };
 
-/// Makes the layout of an array. kUnsupported or kDamaged if inner chunks are not byte ranges of
-/// stored or decoded objects, which happens with codecs around a nested shard, shapes that do not
-/// divide, unsharded chunks that differ in shape, unknown index codecs, more than
-/// kMaxSlotsPerObject chunks in one stored object, or more chunks than can be numbered.
+/// Makes the layout of an array. Fails with kUnsupported or kDamaged if inner chunks are not byte
+/// ranges of stored or decoded objects. Causes are codecs around a nested shard, inner shapes that
+/// do not divide the outer shape, unsharded chunks that differ in shape, unknown index codecs, more
+/// than kMaxSlotsPerObject chunks in one stored object, or more chunks than can be numbered.
 [[nodiscard]] Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata);
 
 }  // namespace zarrfs

@@ -1,8 +1,9 @@
-// ObjectNaming: the names of one array's stored objects, as far as they are known. Thread-safe.
+// ObjectNaming: the naming scheme of one array's stored objects, which may be undecided at first.
+// Thread-safe.
 //
-// Old Zarr v2 metadata do not state the separator of chunk keys. Until an object is found, keys
-// with each separator are tried, and a chunk is absent only if it has no object under any of them.
-// The first object that is found decides.
+// Old Zarr v2 metadata do not state the separator of chunk keys. Until an object is found, each
+// lookup tries both separators, and a chunk is absent only if neither key has an object. The first
+// object found decides the separator.
 #pragma once
 
 #include <array>
@@ -15,8 +16,8 @@
 
 namespace zarrfs {
 
-/// Watches a folder for changes to objects with these names. If the names have a suffix, the store
-/// would not recognize them as Zarr's, so it watches all names in the folder.
+/// Watches a folder for changes to objects named by `naming`. The store does not recognize names
+/// with a suffix as Zarr's, so with a suffix all names in the folder are watched.
 [[nodiscard]] inline Validity WatchOf(const Store& store, std::string_view folder,
                                       const ChunkNaming& naming) {
   return naming.suffix.empty() ? Validity::Watch(store, folder)
@@ -33,8 +34,8 @@ class ObjectNaming {
 
   [[nodiscard]] bool is_decided() const { return decided_ != kUndecided; }
 
-  /// The naming to use in messages: the decided naming, or one of the candidates. Valid as long as
-  /// this object.
+  /// Returns the decided naming. While the naming is undecided, returns one of the candidates,
+  /// which suffices for messages. The reference is valid for the lifetime of this object.
   [[nodiscard]] const ChunkNaming& current() const { return candidates().front(); }
 
   /// The namings to try: one if the naming is decided, otherwise two.

@@ -19,26 +19,27 @@
 
 namespace zarrfs {
 
-/// A shard with its index, a nested shard, or an unsharded chunk. Immutable except for the notes.
+/// A shard with its index, a nested shard, or an unsharded chunk. Immutable except for `freshness`,
+/// `reported` and the notes.
 struct OpenShard {
-  MemoryBudget::Share memory;  // the memory of this object; destroyed last
-  // Null if only the size of an unsharded chunk was requested.
+  MemoryBudget::Share memory;  // the budget's share for this object; destroyed last
+  // Null if an unsharded chunk was only stat'ed, or if the object is absent.
   std::shared_ptr<const Object> object;
   ObjectInfo info;
   uint64_t fingerprint = 0;         // the fingerprint of info.version
   uint32_t step = 0;                // see ReadAnswer::step
   uint64_t offset = 0;              // where this shard begins in the object
   uint64_t size = 0;                // in bytes, without a trailing checksum
-  std::optional<ShardIndex> index;  // absent for an unsharded chunk, and if the index is damaged
+  std::optional<ShardIndex> index;  // nullopt for an unsharded chunk, and if the index is damaged
   std::optional<Error> damage;      // why the index is unusable; permanent for this version
   bool is_in_memory = false;        // the object was decoded as a whole, into memory
   bool is_absent = false;           // the object does not exist, which is cached for slow stores
 
   mutable Freshness freshness;
-  mutable std::atomic<bool> reported{false};  // true once the damage was reported
-  /// The latest epoch number of this version, or 0 if unknown. Users of this class set it, so reads
-  /// need not look it up in a table. All numbers come from one table per ChunkSource. Any thread
-  /// may set it; relaxed order suffices.
+  mutable std::atomic<bool> reported{false};  // true once a problem was reported
+  /// The latest epoch number of this version plus one, or 0 if unknown. Users of OpenShard store
+  /// the number here, so reads need not look it up in a table. Each ChunkSource has one table for
+  /// its epoch numbers. Any thread may set the note; relaxed order suffices.
   mutable std::atomic<uint32_t> epoch_note{0};
   /// ChunkReader's notes about the zstd frame of each entry; 0 if unknown. Null if chunks have no
   /// zstd frames.
@@ -46,8 +47,8 @@ struct OpenShard {
   /// Notes about the checksum of each entry (ChecksumNote); 0 if unknown. Null if chunks have no
   /// checksums that views omit.
   std::unique_ptr<std::atomic<uint8_t>[]> checksum_notes;
-  /// A range of the object that is followed by its crc32c: this shard, or a shard around it. Shards
-  /// are read without these checksums.
+  /// A range of the object that is followed by its crc32c checksums: this shard, or an enclosing
+  /// shard. Reads of a shard leave out these checksums.
   struct Guarded {
     uint64_t offset;
     uint64_t size;  // in bytes, without the checksums

@@ -8,7 +8,7 @@ OuterAxis::OuterAxis(std::span<const EdgeRun> edges, uint64_t inner_length) {
   runs_.reserve(edges.size());
   uint64_t inner = 0;
   for (const EdgeRun& edge : edges) {
-    // Cannot overflow, because the sum of the lengths is less than 2^63.
+    // `inner` cannot overflow, because the sum of all edge lengths is less than 2^63.
     if (!runs_.empty()) inner += (edge.first - runs_.back().outer) * runs_.back().per_outer;
     runs_.push_back({edge.first, inner, edge.length / inner_length});
   }

@@ -13,8 +13,8 @@ namespace zarrfs {
 
 class OuterAxis {
  public:
-  /// `edges`: at least one run of lengths of stored objects, in elements. Each length is a multiple
-  /// of `inner_length`.
+  /// `edges`: the lengths of the stored objects in elements, as runs of equal lengths; at least one
+  /// run. Each length is a multiple of `inner_length`.
   OuterAxis(std::span<const EdgeRun> edges, uint64_t inner_length);
 
   [[nodiscard]] bool differs() const { return runs_.size() > 1; }
@@ -23,15 +23,16 @@ class OuterAxis {
     uint64_t outer = 0;  // the number of the stored object
     uint64_t local = 0;  // the number of the innermost chunk within the object
   };
-  /// The stored object with an innermost chunk. Uses a binary search.
+  /// Returns the stored object that contains an innermost chunk. Uses a binary search.
   [[nodiscard]] Place PlaceOf(uint64_t inner) const;
 
-  /// The first innermost chunk of a stored object, and the number of its innermost chunks.
+  /// FirstOf() returns the first innermost chunk of a stored object, CountOf() the number of its
+  /// innermost chunks.
   [[nodiscard]] uint64_t FirstOf(uint64_t outer) const;
   [[nodiscard]] uint64_t CountOf(uint64_t outer) const { return RunOf(outer).per_outer; }
 
  private:
-  // Consecutive stored objects of equal length. The last run has no end.
+  // Consecutive stored objects of equal length. The last run is unbounded.
   struct Run {
     uint64_t outer = 0;  // the first stored object of the run
     uint64_t inner = 0;  // the first innermost chunk of that object

@@ -60,7 +60,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
     if (shards_.on_superseded_ && !old->is_absent) shards_.on_superseded_(outer_, old);
   }
 
-  // Returns `answer`, or kNotFound if the answer says that the object is absent.
+  // Returns kNotFound if `answer` is a cached absence; otherwise returns `answer`.
   [[nodiscard]] Answer Present(Answer answer) {
     if (!answer.value || *answer.value == nullptr || !(*answer.value)->is_absent) return answer;
     return {Fail(ErrorCode::kNotFound, "{}: no such object", shards_.ObjectKey(outer_)),
@@ -76,8 +76,8 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   }
 
  private:
-  // Calls `ask` with the object's key. While the separator is undecided, tries the key with each
-  // separator in turn; the first key that has an object decides.
+  // Calls `ask` with the object's key. While the key separator is undecided, tries both separators;
+  // the first key that has an object decides the naming.
   template <typename Ask>
   [[nodiscard]] std::invoke_result_t<Ask, std::string> AskForKey(const Ask& ask) {
     const auto forms = shards_.naming_.candidates();
@@ -94,7 +94,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   [[nodiscard]] Validity WatchFolderOf(const ChunkNaming& form) {
     return WatchOf(*shards_.store_, FolderOf(KeyIn(form)), form);
   }
-  // Caches the key, because most loaders use it several times.
+  // Returns the object's key, which is cached because most loaders use it several times.
   const std::string& KeyIn(const ChunkNaming& form) {
     if (form_ != &form) {
       key_ = shards_.KeyIn(form, outer_);

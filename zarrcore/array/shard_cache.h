@@ -1,6 +1,6 @@
-// ShardCache: opens the stored objects of one array, caches them in the cache that all arrays
-// share, and detects that an object was replaced. Thread-safe; no lock is held during requests to
-// the store.
+// ShardCache: opens the stored objects of one array, caches the open objects in the cache that all
+// arrays share, and detects replaced objects. Thread-safe. No lock is held during requests to the
+// store.
 #pragma once
 
 #include <atomic>
@@ -30,15 +30,15 @@ class ShardCache {
              const ObjectNaming& naming, std::shared_ptr<IndexCache> cache,
              OnSuperseded on_superseded, const ShardCache* before = nullptr);
 
-  /// Opens a stored object, and reads its index if it is a shard.
+  /// Opens a stored object, and reads its index if the object is a shard.
   [[nodiscard]] Answer Open(OuterIndex outer, Age max_age) const;
 
-  /// Looks up an unsharded chunk without opening it, unless the store changes in steps. `object` in
+  /// Looks up an unsharded chunk. Opens the chunk only if the store changes in steps. `object` in
   /// the result is null unless the chunk is open.
   [[nodiscard]] Answer Look(OuterIndex outer, Age max_age) const;
 
-  /// Opens a stored object of an earlier step of the store (Store::ReadAsOf). The result is not
-  /// cached.
+  /// Opens a stored object as it was at an earlier step of the store (Store::ReadAsOf). The result
+  /// is not cached.
   [[nodiscard]] Result<OpenShardPtr> OpenAsOf(OuterIndex outer, uint32_t step) const;
 
   /// Opens the nested shard at `range` of `parent`. `linear` is the shard's position in the grid of
@@ -46,7 +46,8 @@ class ShardCache {
   [[nodiscard]] Result<OpenShardPtr> OpenNested(const OpenShardPtr& parent, uint32_t level,
                                                 uint64_t linear, const ChunkRange& range) const;
 
-  /// Evicts everything cached about a stored object. Call after a read has failed with kStale.
+  /// Evicts a stored object from the cache, and calls SetChanged(). Call after a read has failed
+  /// with kStale.
   void Forget(OuterIndex outer) const;
 
   [[nodiscard]] std::string ObjectKey(OuterIndex outer) const {

@@ -51,8 +51,8 @@ Result<ShardIndexSpec> ShardIndexSpec::Make(std::span<const uint64_t> chunks_per
 }
 
 uint64_t ShardIndexSpec::MemoryToDecode() const {
-  // The packed index takes at most the size of the decoded index, plus one byte of Block and one
-  // byte of OpenShard::frame_notes per entry.
+  // The packed index needs at most the size of the decoded index, plus one byte for Block and one
+  // byte for OpenShard::frame_notes per entry.
   const uint64_t packed = entries_ * (kEntryBytes + 2);
   return is_plain_ ? packed : packed + pipeline_.MemoryToDecode(encoded_size_);
 }
@@ -119,8 +119,8 @@ Result<ShardIndex> ShardIndex::Decoder::Finish() {
     if (!decoded) return Fail(ErrorCode::kDamaged, "shard index: {}", decoded.error().message);
     PackWhole(*decoded);
   }
-  // A large index is not shrunk if at least half of it is used, because the copy needs memory that
-  // is not reserved. The unused pages were never written, so they take no memory.
+  // A large index is not shrunk if more than half of its capacity is used, because the copy needs
+  // memory that is not reserved. The unused pages were never written, so they occupy no memory.
   constexpr size_t kSmallWords = (1u << 20) / sizeof(uint64_t);
   const size_t half = index_.words_.capacity() / 2;
   if (half <= kSmallWords || index_.words_.size() <= half) index_.words_.shrink_to_fit();
@@ -152,11 +152,11 @@ void ShardIndex::Pack(std::span<const ChunkRange> entries) {
   const bool is_empty = least == ChunkRange{kEmpty, kEmpty};
   const uint64_t spread = is_empty ? 0 : most.length - least.length;
   if (block.has_missing && spread == kEmpty) {
-    // If an entry needs all 64 bits, no value is left to mark missing chunks, so the entries are
-    // stored unchanged.
+    // If the lengths span all 64-bit values, no value is left to mark missing chunks, so the
+    // entries are stored unchanged.
     block = {.offset_bits = 64, .length_bits = 64};
   } else if (!is_empty) {
-    uint64_t offsets = 0;  // the bitwise or of all offsets
+    uint64_t offsets = 0;  // the bitwise OR of all offsets minus the minimum
     for (const ChunkRange& entry : entries) {
       offsets |= is_missing(entry) ? 0 : entry.offset - least.offset;
     }

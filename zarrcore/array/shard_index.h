@@ -13,16 +13,16 @@
 
 namespace zarrfs {
 
-/// Maximum number of inner chunks of one stored object. Longer indexes (more than 1 GiB), and
-/// nested shards that multiply to more chunks, are refused. Shards may share nested shards, so
-/// without a limit a small file could contain any number of chunks.
+/// Maximum number of innermost chunks in one stored object. Larger indexes, which exceed 1 GiB, are
+/// refused, as are nested shards with more chunks in total. Several index entries may refer to the
+/// same nested shard, so without a limit a small file could contain any number of chunks.
 inline constexpr uint64_t kMaxSlotsPerObject = uint64_t{1} << 26;
 
 /// The encoding of an array's shard indexes.
 class ShardIndexSpec {
  public:
-  /// `chunks_per_shard`: the number of chunks along each axis of the shard. kUnsupported if the
-  /// encoded size of indexes varies, a codec is unknown, or the index has more than
+  /// `chunks_per_shard`: the number of chunks along each axis of the shard. Fails with kUnsupported
+  /// if the encoded size of indexes varies, a codec is unknown, or the index has more than
   /// kMaxSlotsPerObject entries.
   [[nodiscard]] static Result<ShardIndexSpec> Make(std::span<const uint64_t> chunks_per_shard,
                                                    std::span<const CodecSpec> index_codecs,
@@ -34,10 +34,10 @@ class ShardIndexSpec {
   /// True if the index is at the end of the shard, false if it is at the start ("index_location").
   [[nodiscard]] bool at_end() const { return at_end_; }
   [[nodiscard]] const Pipeline& pipeline() const { return pipeline_; }
-  /// True if the index codecs are those of nearly every writer: little-endian bytes, with or
-  /// without crc32c. Such an index can be decoded piece by piece.
+  /// True if the index codecs are little-endian bytes, with or without crc32c. Nearly every writer
+  /// uses these codecs. Such an index can be decoded piece by piece.
   [[nodiscard]] bool is_plain() const { return is_plain_; }
-  /// Peak memory of decoding an index in bytes, including the result.
+  /// Peak memory for decoding an index, in bytes, including the result.
   [[nodiscard]] uint64_t MemoryToDecode() const;
 
  private:
@@ -55,16 +55,16 @@ struct ChunkRange {
   bool operator==(const ChunkRange&) const = default;
 };
 
-/// A decoded index, packed. Each block of entries stores its minimum offset and length, and each
-/// entry the differences from them in as few bits as the block needs. Any entry can be read
-/// directly.
+/// A decoded shard index in packed form. Each block of entries stores its minimum offset and its
+/// minimum length. Each entry stores the differences from these minimums, in as few bits as the
+/// block needs. Any entry can be read without decoding others.
 class ShardIndex {
  public:
   /// Decodes an index piece by piece, so a large encoded index is never in memory as a whole.
   class Decoder;
 
-  /// Decodes an index, and verifies its checksum if the codecs have one. Entries are not checked
-  /// here; Find() checks them against `shard_size`, the size of the shard in bytes.
+  /// Decodes an index, and verifies its checksum if the index codecs include one. Entries are not
+  /// checked here; Find() checks them against `shard_size`, the size of the shard in bytes.
   [[nodiscard]] static Result<ShardIndex> Decode(BytesView encoded, const ShardIndexSpec& spec,
                                                  uint64_t shard_size);
 
@@ -74,15 +74,15 @@ class ShardIndex {
     return entry.offset == kEmpty && entry.length == kEmpty;
   }
 
-  /// The byte range of chunk `i`, which must be below entries(); nullopt if the chunk is missing.
-  /// kDamaged for an invalid entry: only one half marks a missing chunk, the length is 0 (no codec
-  /// chain encodes a chunk to nothing), or the range extends beyond the end of the shard. Ranges
-  /// that overlap each other or the index are accepted.
+  /// Returns the byte range of chunk `i`, or nullopt if the chunk is missing. `i` must be below
+  /// entries(). Fails with kDamaged if only the offset or only the length of the entry marks a
+  /// missing chunk, if the length is 0 (no codec chain encodes a chunk to 0 bytes), or if the range
+  /// extends beyond the end of the shard. Ranges that overlap each other or the index are accepted.
   [[nodiscard]] Result<std::optional<ChunkRange>> Find(uint64_t i) const;
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
-  /// Memory of the index in bytes, without reserved words that were never written, because they
-  /// take no memory.
+  /// Memory used by the index, in bytes. Reserved words that were never written occupy no physical
+  /// memory and are not counted.
   [[nodiscard]] size_t memory_bytes() const {
     return blocks_.capacity() * sizeof(Block) + words_.size() * sizeof(uint64_t);
   }
@@ -91,9 +91,9 @@ class ShardIndex {
   static constexpr uint64_t kEmpty = ~uint64_t{0};
   static constexpr uint64_t kBlockEntries = 64;
 
-  // The parameters of a block. An entry consists of the bits of its offset minus `offset`, without
-  // the last `shift` bits, and the bits of its length minus `length`. In a block with missing
-  // chunks, the stored lengths are one higher, and 0 means missing.
+  // The parameters of a block of packed entries. An entry is (its offset - `offset`) >> `shift` in
+  // `offset_bits` bits, followed by its length - `length` in `length_bits` bits. In a block with
+  // missing chunks, stored lengths are one higher, and 0 marks a missing chunk.
   struct Block {
     uint64_t offset = 0;
     uint64_t length = 0;
@@ -120,8 +120,8 @@ class ShardIndex::Decoder {
 
   /// Decodes the next piece of the index.
   void Take(BytesView piece);
-  /// Returns the index. Call after the last piece. kDamaged if the pieces have not encoded_size()
-  /// bytes in total, or cannot be decoded.
+  /// Returns the index. Call after the last piece. Fails with kDamaged if the total size of the
+  /// pieces is not encoded_size(), or if they cannot be decoded.
   [[nodiscard]] Result<ShardIndex> Finish();
 
  private:

@@ -9,12 +9,13 @@
 namespace zarrfs {
 namespace {
 
-// An index that is longer than this is read only if the object is known to be long enough, and in
-// pieces of this size.
+// An index longer than kIndexPiece is read in pieces of this size, after the object is known to be
+// long enough to contain the index.
 constexpr uint64_t kIndexPiece = 1u << 20;
 
-// Few shards decode to more than kLikelyRatio times their size. For shards smaller than
-// kSmallShard, the limit is kLikelyRatio * kSmallShard bytes.
+// Few shards decode to more than kLikelyRatio times their size, so this ratio limits the first
+// attempt to decode a shard. For shards smaller than kSmallShard, the limit is kLikelyRatio *
+// kSmallShard bytes.
 constexpr uint64_t kLikelyRatio = 8;
 constexpr uint64_t kSmallShard = 1u << 20;
 constexpr uint64_t kAnyRatio = UINT64_MAX;
@@ -49,7 +50,8 @@ std::shared_ptr<OpenShard> MakeShard(std::shared_ptr<const Object> object, uint3
   return shard;
 }
 
-// Checks that `bytes` is at least `need`. Otherwise sets the shard's damage and returns false.
+// Returns true if `bytes`, the size of the shard, is at least `need`. Otherwise, sets the shard's
+// damage and returns false.
 bool HasRoom(OpenShard& shard, std::string_view what, uint64_t bytes, uint64_t need) {
   if (bytes >= need) return true;
   shard.damage = Error{ErrorCode::kDamaged,
@@ -162,8 +164,8 @@ Result<IndexCache::Loaded> ShardReader::ReadShard(const std::string& key,
 Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
                                                     const ShardIndexSpec& spec) const {
   auto loaded = ReadDecoded(key, spec, kLikelyRatio);
-  // A valid shard may decode to more than kLikelyRatio allows, so it is decoded again without this
-  // limit.
+  // A valid shard may decode to more than kLikelyRatio allows, so a shard that exceeded the limit
+  // is decoded again without it.
   const bool was_limited = loaded && loaded->value->damage &&
                            MaxDecodedSize(loaded->value->info.size(), kLikelyRatio) <
                                MaxDecodedSize(loaded->value->info.size(), kAnyRatio);
@@ -203,7 +205,7 @@ Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
     return Loaded(std::move(shard));
   }
   // Shrink only if at least half of the capacity is unused, because the copy needs memory that is
-  // not reserved. Bytes past the end were never written, so they take no memory.
+  // not reserved. Bytes past the end were never written, so they occupy no memory.
   if (bytes->size() <= bytes->capacity() / 2) bytes->shrink_to_fit();
   shard->size = bytes->size();
   shard->memory.ShrinkTo(shard->size);
@@ -251,7 +253,7 @@ uint64_t ShardReader::MaxDecodedSize(uint64_t size, uint64_t max_ratio) const {
   const auto all =
       chunks ? CheckedAdd(*chunks, layout_.levels.front().index.encoded_size()) : std::nullopt;
   // Twice the total size of the chunks, because writers that replace chunks in a shard may leave
-  // the old chunks in it.
+  // the old chunks in the shard.
   const auto twice = all ? CheckedMul(*all, 2) : std::nullopt;
   return std::min(twice.value_or(likely), likely);
 }

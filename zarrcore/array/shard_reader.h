@@ -18,11 +18,11 @@ class ShardReader {
   /// `store` and `layout` must outlive this object.
   ShardReader(const Store& store, const ArrayLayout& layout);
 
-  // These functions fail if bytes cannot be read. If bytes are invalid, they set the shard's
-  // `damage` and succeed.
+  // ReadOuter() and ReadNested() fail if bytes cannot be read. If bytes are invalid, the functions
+  // succeed and set the shard's `damage`.
 
-  /// Opens a stored object, with one request unless its index is longer than 1 MiB or it must be
-  /// decoded as a whole.
+  /// Opens a stored object with one request, unless its index is longer than 1 MiB or the object
+  /// must be decoded as a whole.
   [[nodiscard]] Result<IndexCache::Loaded> ReadOuter(OuterIndex outer,
                                                      const std::string& key) const;
 

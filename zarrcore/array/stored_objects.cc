@@ -6,8 +6,8 @@
 namespace zarrfs {
 namespace {
 
-// The number of names that a walk requests and holds at a time. It is small, because a walk may end
-// early.
+// A walk holds kVisitedAtOnce names at a time. The number is small, because a walk may end early. A
+// listing requests at most kListedAtOnce names at a time from the store.
 constexpr size_t kVisitedAtOnce = 256;
 constexpr size_t kListedAtOnce = 1024;
 
@@ -128,7 +128,7 @@ Result<bool> FolderWindow::HasValue() {
 
 Result<bool> FolderWindow::MoveTo(uint64_t value) {
   // Search forward first, and then from the beginning. If two programs list a folder concurrently,
-  // each gets the entries that the kernel has cached for the other, so both usually skip forward.
+  // each is served entries that the kernel has cached for the other, so both usually skip forward.
   for (bool is_new = false;; is_new = true) {
     while (!is_sorted_) {
       const auto found = std::ranges::find(values_, value);

@@ -1,4 +1,4 @@
-// StoredObjects: the stored objects of one array, found by listing existing folders. It never
+// StoredObjects: finds the stored objects of one array by listing existing folders. It never
 // iterates over the chunk grid. An unreadable folder or object does not count as absent.
 //
 //   StoredObjectsCursor cursor(objects, prefix);
@@ -37,10 +37,11 @@ namespace zarrfs {
 struct WalkOptions {
   /// Called with each folder's key before the folder is listed. Returns false to end the walk.
   std::function<bool(const std::string& folder)> on_folder = {};
-  /// Called with the key of an unreadable object or folder, and the error. These are folders that
-  /// cannot be listed, and refused entries with the name of an object or of a folder of objects.
-  /// Returns false to end the walk, and true to continue. If it is not set, the first failure ends
-  /// the walk with its error, and refused objects are visited like other objects.
+  /// Called with the key of an unreadable object or folder, and the error. A folder is unreadable
+  /// if it cannot be listed. A refused entry is unreadable if its name can belong to an object or a
+  /// folder of objects. Returns false to end the walk, and true to continue. If on_unreadable is
+  /// not set, the first failure ends the walk with its error, and refused objects are visited like
+  /// other objects.
   std::function<bool(const std::string& key, const Error& error)> on_unreadable = {};
 };
 
@@ -59,15 +60,15 @@ class StoredObjects {
   [[nodiscard]] Result<void> Walk(std::span<const uint64_t> fixed, const Visit& visit,
                                   const WalkOptions& options = {}) const;
 
-  /// The values that the coordinate after `fixed` has in the names of folders and objects. Call
-  /// only if chunks are in nested folders and fixed.size() is below the rank.
+  /// Returns the values of the coordinate that follows `fixed`, from the names of folders and
+  /// objects. Call only if chunks are in nested folders and fixed.size() is below the rank.
   [[nodiscard]] Result<std::vector<uint64_t>> NextCoordinates(
       std::span<const uint64_t> fixed) const;
 
  private:
   friend class StoredObjectsCursor;
-  // True if a name in a folder at `level` can be that of an object or of a folder of objects. Adds
-  // the coordinates of the name to `at`.
+  // True if `entry`, in a folder at `level`, can be an object or a folder of objects. Appends the
+  // coordinates in its name to `at`.
   [[nodiscard]] bool Parse(const ListEntry& entry, size_t level, ChunkCoordinates& at) const;
   [[nodiscard]] std::string Top() const;
 
@@ -77,38 +78,40 @@ class StoredObjects {
   const ChunkGrid& grid_;
 };
 
-/// Searches for any stored object of an array whose naming is undecided. The first object that is
-/// found decides the naming. If no object exists, this lists all folders.
+/// Decides an undecided naming: searches the array's folders for stored objects, and takes the
+/// naming of the first object found. Lists all folders if no object exists. Does nothing if the
+/// naming is decided.
 [[nodiscard]] Result<void> DecideByListing(const Store& store, const std::string& folder,
                                            const ChunkGrid& grid, const ObjectNaming& naming);
 
-/// The numbers parsed from the names in one folder. If the folder has fewer than kNames numbers,
-/// all are read at once and sorted. In a larger folder, kNames numbers (or the number passed to
-/// Open()) are held at a time, in the order of the store's listing.
+/// A window over the numbers parsed from the names in one folder. If the folder has fewer than
+/// kNames numbers, the window holds all of them, sorted. In a larger folder, it holds kNames
+/// numbers at a time, in the order of the store's listing. Open() can replace kNames with another
+/// limit.
 class FolderWindow {
  public:
   static constexpr size_t kNames = size_t{1} << 14;  // the number of names held at a time
 
   using Parse = std::function<std::optional<uint64_t>(const ListEntry&)>;
 
-  /// A window over the given values instead of a folder.
+  /// Makes a window over `values` instead of a folder.
   explicit FolderWindow(std::vector<uint64_t> values) : values_(std::move(values)) {}
-  /// Opens a folder. A missing folder counts as empty. After a failed call the window must not be
-  /// used again.
+  /// Opens a folder. A missing folder counts as empty. After a member function of the window has
+  /// failed, the window must not be used again.
   [[nodiscard]] static Result<FolderWindow> Open(const Store& store, std::string folder,
                                                  Parse parse, size_t names = kNames);
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
-  /// Reads more names if necessary. False at the end of the folder.
+  /// Reads more names if necessary. Returns false at the end of the folder.
   [[nodiscard]] Result<bool> HasValue();
   /// The current value. Call only if HasValue().
   [[nodiscard]] uint64_t value() const { return values_[at_]; }
   void Pass() { ++at_; }
 
-  /// Moves to `value`, and returns true if the folder has it. Otherwise the window is at the next
-  /// greater value if it is sorted, and at the first value if it is not, because the position of
-  /// `value` is then unknown.
+  /// Moves to `value`, and returns true if the folder has that value. Otherwise, a sorted window
+  /// moves to the next greater value. An unsorted window moves to its first value, because the
+  /// position of `value` is unknown.
   [[nodiscard]] Result<bool> MoveTo(uint64_t value);
 
  private:
@@ -124,13 +127,13 @@ class FolderWindow {
   std::unique_ptr<FolderStream> stream_;  // null at the end of the folder
   std::vector<uint64_t> values_;
   size_t at_ = 0;          // an index into values_
-  bool is_sorted_ = true;  // true if values_ are all values of the folder, sorted
+  bool is_sorted_ = true;  // true if values_ has all values of the folder, sorted
 };
 
-/// Iterates over stored objects. An object that exists throughout the iteration is visited once.
-/// Holds one FolderWindow per level of folders, regardless of the number of objects. The order is
-/// row-major if every folder has fewer than FolderWindow::kNames names. Watches the folders. Not
-/// thread-safe. Restarts after a failure.
+/// Iterates over stored objects. An object that exists throughout the iteration is visited exactly
+/// once. Holds one FolderWindow per level of folders, regardless of the number of objects. The
+/// order is row-major if every folder has fewer than FolderWindow::kNames names. Watches the
+/// folders. Not thread-safe. Restarts after a failure.
 class StoredObjectsCursor {
  public:
   /// Visits the objects whose leading coordinates are `fixed`. If `walk` is not null, visits
@@ -141,7 +144,7 @@ class StoredObjectsCursor {
   StoredObjectsCursor(const StoredObjectsCursor&) = delete;  // the windows refer to this object
   StoredObjectsCursor& operator=(const StoredObjectsCursor&) = delete;
 
-  /// The current object; nullopt at the end.
+  /// Returns the current object, or nullopt at the end.
   [[nodiscard]] Result<std::optional<OuterIndex>> Get();
   void Pass() { windows_.back().Pass(); }
 
@@ -159,9 +162,10 @@ class StoredObjectsCursor {
   Result<void> Move(OuterIndex object);
   // Opens the next level of folders.
   Result<void> Descend();
-  // Watches a folder, or calls on_folder for it. False to end the walk.
+  // Watches `folder`, or calls on_folder with it. Returns false if the walk must end.
   bool Enter(const std::string& folder);
-  // Handles an unreadable object or folder. False if the walk must fail with `error`.
+  // Passes an unreadable object or folder to on_unreadable. Returns false if the walk must fail
+  // with `error`.
   bool PassesOver(const std::string& key, const Error& error);
   // True if an object exists or its existence cannot be determined.
   [[nodiscard]] Result<bool> MayExist(const std::string& key);
