@@ -27,7 +27,7 @@ class RunningRequest {
   /// object. A thread can have at most one such object.
   template <typename Owner>
   RunningRequest(fuse_req_t request, const Owner& owner)
-      : place_(ThisThread()), given_up_([&place = place_] { return IsAnswered(place); }) {
+      : place_(ThisThread()), abandoned_([&place = place_] { return IsAnswered(place); }) {
     place_.request = request;
     place_.owner = &owner;
     place_.make_callbacks = [](const void* self) -> RequestCallbacks {
@@ -86,7 +86,7 @@ class RunningRequest {
   static bool WatchOnce();
 
   Place& place_;
-  const GivenUpIf given_up_;
+  const AbandonedIf abandoned_;
 };
 
 }  // namespace zarrfs

@@ -113,7 +113,7 @@ void Work(Room& room) {
     lock.unlock();
     try {
       const std::atomic<bool>& answered = waiting.pending->answered;
-      const GivenUpIf scope([&answered] { return answered.load(); });
+      const AbandonedIf scope([&answered] { return answered.load(); });
       if (!answered.load()) waiting.handler(waiting.pending);
     } catch (const std::bad_alloc&) {
       AnswerInterrupted(waiting.request, *waiting.pending);

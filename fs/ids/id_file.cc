@@ -80,7 +80,7 @@ bool Fits(const Head& head) {
 
 }  // namespace
 
-Result<Descriptor> IdFile::Open(const std::string& path, std::chrono::milliseconds patience) {
+Result<Descriptor> IdFile::Open(const std::string& path, std::chrono::milliseconds timeout) {
   const auto refuse = [&](std::string_view why) {
     return Fail(ErrorCode::kInvalidArgument, "ids={}: {}", path, why);
   };
@@ -96,7 +96,7 @@ Result<Descriptor> IdFile::Open(const std::string& path, std::chrono::millisecon
   for (auto waited = std::chrono::milliseconds(0); flock(file.get(), LOCK_EX | LOCK_NB) != 0;
        waited += kLockPeriod) {
     if (errno != EWOULDBLOCK) return refuse(ErrnoText(errno));
-    if (waited >= patience) return refuse("another mount uses this file; each mount needs its own");
+    if (waited >= timeout) return refuse("another mount uses this file; each mount needs its own");
     std::this_thread::sleep_for(kLockPeriod);
   }
   if (fstat(file.get(), &info) != 0) return refuse(ErrnoText(errno));

@@ -28,10 +28,10 @@ class IdFile {
   static constexpr uint64_t kHeadBytes = IdJournal::kHeaderBytes;
 
   /// Opens and locks the file, or creates it, readable only by its owner. If another mount has
-  /// locked the file, waits up to `patience` for it to end. Fails, and changes nothing, if the file
+  /// locked the file, waits up to `timeout` for it to end. Fails, and changes nothing, if the file
   /// is still locked, is not a regular file of this user, or is neither empty nor a file of ids.
   [[nodiscard]] static Result<Descriptor> Open(const std::string& path,
-                                               std::chrono::milliseconds patience);
+                                               std::chrono::milliseconds timeout);
 
   /// Copies the ids in the file to the empty memory file `journal`, if they fit this program, and
   /// marks the ids in the file as incomplete. Returns a message for the user, or "" if nothing was

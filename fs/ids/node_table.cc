@@ -277,7 +277,7 @@ Result<CurrentNode> NodeTable::Refresh(const NodePtr& node) {
   }
   if (was_evicted) {
     Hold(record);
-    Evict(node_bytes_, /*all=*/false);
+    EvictDownTo(node_bytes_, /*all=*/false);
   }
   if (seen.node->chunks != nullptr && seen.range == nullptr) {
     return Fail(ErrorCode::kUnsupported, "{}: no node ids are left for its chunks", node->path);
@@ -335,7 +335,7 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) try {
   throw;
 }
 
-void NodeTable::Evict(size_t bytes, bool all) {
+void NodeTable::EvictDownTo(size_t bytes, bool all) {
   size_t looks = 0;
   while (held_bytes_ > bytes) {
     NodeRecord* record = nullptr;

@@ -47,7 +47,7 @@ struct NodeRecord {
   std::string path;
   uint64_t block = 0;  // the first position of its block
 
-  std::atomic<bool> was_used = false;   // the node was used since Evict() last considered it
+  std::atomic<bool> was_used = false;   // the node was used since EvictDownTo() last considered it
   std::atomic<bool> was_array = false;  // the path has been an array at some time
   // The number of changes that the store has reported; see AssembledFiles.
   std::atomic<uint64_t> changes = 0;
@@ -230,7 +230,9 @@ class NodeTable {
   Clock::time_point Sweep(Clock::time_point now);
 
   /// Evicts nodes until `bytes` bytes are freed or no node is left. Called when memory is short.
-  void GiveUp(size_t bytes) { Evict(held_bytes_ - std::min<size_t>(held_bytes_, bytes), true); }
+  void Evict(size_t bytes) {
+    EvictDownTo(held_bytes_ - std::min<size_t>(held_bytes_, bytes), true);
+  }
 
   /// The usage of all tables of epochs, including those of replaced layouts that were not dropped
   /// yet.
@@ -272,7 +274,7 @@ class NodeTable {
 
   // Evicts nodes that were not used recently, until the rest takes at most `bytes`. `all`: also
   // evicts the few nodes that are kept regardless of their size.
-  void Evict(size_t bytes, bool all);
+  void EvictDownTo(size_t bytes, bool all);
 
   const ViewSet listed_views_;
   const size_t node_bytes_;

@@ -9,10 +9,10 @@ RemoteOptions FetchOptions(const MountOptions& options) {
   // Answers of the store are reused for half of `ttl`, and names are cached for the other half. A
   // cache adds another half.
   constexpr double kHalfInMs = 500;
-  constexpr double kMostMs = 1e15;
+  constexpr double kMaxMs = 1e15;
   RemoteOptions remote = options.remote;
   if (options.ttl) {
-    remote.cache_window_ms = static_cast<uint64_t>(std::min(*options.ttl * kHalfInMs, kMostMs));
+    remote.cache_window_ms = static_cast<uint64_t>(std::min(*options.ttl * kHalfInMs, kMaxMs));
   }
   if (options.immutable) remote.cache_window_ms = RemoteOptions::kForever;
   return remote;

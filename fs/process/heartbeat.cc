@@ -47,7 +47,7 @@ void Heartbeat::OnBeat(const Beat& beat) {
 void Heartbeat::OnTick(Clock::time_point now) {
   const auto since = now - ticked_.value_or(now);
   ticked_ = now;
-  if (last_) silence_ += std::min<Clock::duration>(since, kLongestTick);
+  if (last_) silence_ += std::min<Clock::duration>(since, kMaxTick);
 }
 
 Heartbeat::State Heartbeat::state() const {

@@ -36,7 +36,7 @@ class Heartbeat {
   static constexpr int kAlarm =
       3;  // the number of periods without a heartbeat, or without an answer, before an alarm
   /// The maximum time that counts between two ticks. The keeper ticks once a second.
-  static constexpr auto kLongestTick = std::chrono::seconds(2);
+  static constexpr auto kMaxTick = std::chrono::seconds(2);
 
   /// Call when another worker has started, or when the worker no longer exists. A worker is watched
   /// only after its first heartbeat.

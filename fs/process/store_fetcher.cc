@@ -21,7 +21,7 @@ namespace {
 
 // The minimum time between two starts. It doubles after each fetcher that ends before kLongLife.
 constexpr auto kMinPeriod = std::chrono::seconds(1);
-constexpr auto kLongestPeriod = std::chrono::seconds(16);
+constexpr auto kMaxPeriod = std::chrono::seconds(16);
 constexpr auto kLongLife = std::chrono::seconds(20);
 
 }  // namespace
@@ -112,7 +112,7 @@ void StoreFetcher::OnEnd(std::optional<int> status) {
   if (beginning_.HasFailed()) return StartProcessOrLog(/*executes=*/false);
   const bool is_replaced = status && WIFEXITED(*status) && WEXITSTATUS(*status) == kExitReplaced;
   const bool has_lived = Clock::now() - started_ > kLongLife;
-  period_ = has_lived || is_replaced ? kMinPeriod : std::min(period_ * 2, kLongestPeriod);
+  period_ = has_lived || is_replaced ? kMinPeriod : std::min(period_ * 2, kMaxPeriod);
   spdlog::log(is_replaced ? spdlog::level::info : spdlog::level::err,
               "{}: {}; another one takes its place", options_.source.text(),
               is_replaced ? "the fetcher exited because a file that it reads was replaced"

@@ -212,7 +212,7 @@ bool Worker::HandleMessage() {
       break;
     case Message::Kind::kCacheSizes:
       SetMemory(message->numbers[2] != 0 ? message->numbers[2] : default_memory_);
-      server_->tree().GiveUp(UINT64_MAX);  // also evicts large entries
+      server_->tree().Evict(UINT64_MAX);  // also evicts large entries
       server_->tree().SetCacheSizes(message->numbers[0], message->numbers[1]);
       break;
     default:

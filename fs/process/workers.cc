@@ -31,7 +31,7 @@ constexpr auto kEndsPeriod = std::chrono::seconds(60);
 // The pause before the next worker, after a worker that could not open the store.
 constexpr auto kPauseAfterFailure = std::chrono::seconds(2);
 // How long to wait for the file of ids. A mount that was just unmounted may still use it.
-constexpr auto kIdFilePatience = std::chrono::seconds(5);
+constexpr auto kIdFileTimeout = std::chrono::seconds(5);
 constexpr auto kKillIsNews = std::chrono::seconds(2);
 
 std::string ReadProc(pid_t pid, std::string_view name) {
@@ -61,7 +61,7 @@ Result<void> Workers::MakeJournal() {
   if (!ids_)
     return Fail(ErrorCode::kIo, "cannot create a memory file for ids: {}", ErrnoText(errno));
   if (options_.ids.empty()) return {};
-  auto file = IdFile::Open(options_.ids, kIdFilePatience);
+  auto file = IdFile::Open(options_.ids, kIdFileTimeout);
   if (!file) return Fail(file);
   ids_file_ = *std::move(file);
   const auto loaded = IdFile::Load(ids_file_, ids_);

@@ -198,7 +198,7 @@ void AssembledReader::MakeNext(const Version& version, uint64_t reader,
 
 void AssembledReader::Work() {
   MutexLock lock(mutex_);
-  const GivenUpIf scope([this] { return is_over_.load(); });
+  const AbandonedIf scope([this] { return is_over_.load(); });
   for (;;) {
     arrived_.wait(lock, [&]() REQUIRES(mutex_) { return is_over_ || !tasks_.empty(); });
     if (is_over_) return;

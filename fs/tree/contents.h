@@ -81,7 +81,7 @@ class Contents {
   void Sweep() { chunk_reader_.Sweep(); }
   /// Evicts cached chunks until `bytes` bytes are freed or none are left. Called when memory is
   /// short.
-  void GiveUp(size_t bytes) { chunk_reader_.GiveUp(bytes); }
+  void Evict(size_t bytes) { chunk_reader_.Evict(bytes); }
   [[nodiscard]] CacheStatistics cache_statistics() const { return chunk_reader_.statistics(); }
 
  private:

@@ -23,7 +23,7 @@ HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, const Timeouts& 
           .netcdf = options.netcdf,
           .string_scan = options.string_scan,
           .on_superseded = std::move(on_superseded),
-          .patience = timeouts.patience(),
+          .reuse = timeouts.reuse(),
           .on_note = [](const Error& property) { spdlog::info("{}", OneLine(property.message)); },
           .is_for_others = options.is_for_others && !options.umask};
 }
@@ -130,7 +130,7 @@ CurrentNode Nodes::LastSeen(std::string_view path) const {
 }
 
 std::optional<Error> Nodes::CheckStore() {
-  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.reuse());
   const auto root = hierarchy_.Get("", timeouts_.check_age());
   if (!root && root.error().code == ErrorCode::kWouldBlock) return std::nullopt;
   const Error* const error = root ? (*root)->unreadable() : &root.error();

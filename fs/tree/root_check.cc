@@ -36,7 +36,7 @@ std::optional<Error> RootCheck::Problem() {
     }
   }
   const auto since = *state.asking_since;
-  if (state.answered.wait_until(lock, since + kPatience, [&]() REQUIRES(state.mutex) {
+  if (state.answered.wait_until(lock, since + kTimeout, [&]() REQUIRES(state.mutex) {
         return state.asking_since != since;
       })) {
     return state.answer;

@@ -18,7 +18,7 @@ namespace zarrfs {
 class RootCheck {
  public:
   /// How long a caller waits for an answer.
-  static constexpr std::chrono::milliseconds kPatience{500};
+  static constexpr std::chrono::milliseconds kTimeout{500};
 
   /// `ask` returns why the store cannot be read, or nullopt if it can. It may wait for the store,
   /// and is called on a thread of this class.
@@ -29,7 +29,7 @@ class RootCheck {
   RootCheck& operator=(const RootCheck&) = delete;
 
   /// Returns why the store cannot be read now; nullopt if it can. kTimedOut if the store has not
-  /// answered within kPatience.
+  /// answered within kTimeout.
   [[nodiscard]] std::optional<Error> Problem();
 
  private:

@@ -49,7 +49,7 @@ SupersededShards::Clock::time_point SupersededShards::Sweep(Clock::time_point no
   return order_.empty() ? Clock::time_point::max() : order_.front().read + kGracePeriod;
 }
 
-void SupersededShards::GiveUp() {
+void SupersededShards::Evict() {
   std::vector<OpenShardPtr> dropped;
   const MutexLock lock(mutex_);
   while (!order_.empty()) DropFirst(dropped);

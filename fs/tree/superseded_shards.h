@@ -38,7 +38,7 @@ class SupersededShards {
   Clock::time_point Sweep(Clock::time_point now);
 
   /// Drops all versions. Called when memory is short.
-  void GiveUp();
+  void Evict();
 
   [[nodiscard]] size_t size() const;
 

@@ -33,7 +33,7 @@ Timeouts::Timeouts(const TreeOptions& options, const Store& store)
       check_age_(CheckAge(options, check_share_)),
       in_steps_(store.ChangesInSteps()) {}
 
-Patience Timeouts::patience() const {
+AnswerReuse Timeouts::reuse() const {
   if (immutable_ || ttl_ || store_.AnswersFast()) return {};
   return {.share_of_age = kShareOfAge * check_share_, .most = Seconds(kMaxTtl * check_share_)};
 }

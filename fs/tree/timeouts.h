@@ -40,7 +40,7 @@ class Timeouts {
   /// of a name's lifetime, or half of it in slow stores. The lifetime is reduced by this share.
   [[nodiscard]] Age check_age() const { return check_age_; }
   /// Like check_age(), for objects that have not changed for a long time. Their names live longer.
-  [[nodiscard]] Patience patience() const;
+  [[nodiscard]] AnswerReuse reuse() const;
 
   /// The timeout of the name of an object that last changed at `ctime_ns`, from an answer with the
   /// given validity.

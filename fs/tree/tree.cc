@@ -56,7 +56,7 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
           return Error{ErrorCode::kNoMemory, "out of memory"};
         }
       }),
-      memory_holder_(ProcessMemory(), [this](uint64_t missing) { GiveUp(missing); }) {
+      memory_holder_(ProcessMemory(), [this](uint64_t missing) { Evict(missing); }) {
   journal_->DropKept();
   status_files_.Set({{"options", [this] { return OptionsText(Status()); }},
                      {"errors", [this] { return failures_.Text(); }},
@@ -141,7 +141,7 @@ Result<Entry> Tree::LookUpHandle(NodeId id, const std::string& name) {
 }
 
 Result<Entry> Tree::LookUp(NodeId folder, const std::string& name) {
-  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.reuse());
   if (name == "." || name == "..") return LookUpHandle(folder, name);
   if (IsStatus(folder, name)) return LookUpStatus(folder, name);
   const auto target = nodes_.Resolve(folder);
@@ -230,7 +230,7 @@ Result<Entry> Tree::CurrentEntry(const Target& target) {
 }
 
 Result<Entry> Tree::Attributes(NodeId id) {
-  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.reuse());
   if (id == StatusFiles::kFolderId) return entries_.StatusFolder();
   if (IsStatus(id)) {
     const auto file = status_files_.Find(id);
@@ -328,7 +328,7 @@ Result<void> Tree::CheckOpen(NodeId id) {
 }
 
 Result<Tree::Piece> Tree::Read(NodeId id, uint64_t offset, std::span<std::byte> buffer) {
-  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.reuse());
   if (IsStatus(id)) {
     const auto file = status_files_.Find(id);
     if (!file) return Fail(ErrorCode::kStale, ".zarrfs: this snapshot of a file is no longer kept");
@@ -355,7 +355,7 @@ void Tree::PrefetchAfter(const Piece& piece, uint64_t offset, size_t size) {
 }
 
 Result<Tree::OpenedFolder> Tree::OpenFolder(NodeId id) {
-  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.reuse());
   if (IsStatus(id)) return OpenedFolder{folders_.OpenStatus(status_files_), false};
   const auto target = nodes_.Resolve(id);
   if (!target) return Fail(target);
@@ -376,7 +376,7 @@ Result<Tree::OpenedFolder> Tree::OpenFolder(NodeId id) {
 }
 
 Result<void> Tree::List(Folder& folder, uint64_t cookie, const AddEntry& add, ListingOf what) {
-  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.patience());
+  const AcceptedAnswers accepted(timeouts_.check_age(), timeouts_.reuse());
   auto listed = folder.List(cookie, add, what);
   if (!listed) failures_.OnFailure("readdir", listed.error());
   return listed;
@@ -444,18 +444,18 @@ void Tree::SetCacheSizes(uint64_t index_cache, uint64_t cache) {
   contents_.SetCacheSize(cache);
 }
 
-void Tree::GiveUp(uint64_t bytes) {
+void Tree::Evict(uint64_t bytes) {
   MemoryBudget& memory = ProcessMemory();
   const uint64_t used = memory.used();
   const uint64_t enough = used - std::min(used, bytes);
   const auto missing = [&] { return memory.used() - std::min(memory.used(), enough); };
   // First evicts the data that are easiest to load again.
-  if (missing() > 0) contents_.GiveUp(missing());
-  if (missing() > 0) nodes_.hierarchy().GiveUpTexts(missing());
-  if (missing() > 0) nodes_.hierarchy().GiveUpIndexes(missing());
-  if (missing() > 0) superseded_.GiveUp();
-  if (missing() > 0) nodes_.hierarchy().GiveUpNodes(missing());
-  if (missing() > 0) nodes_.table().GiveUp(missing());
+  if (missing() > 0) contents_.Evict(missing());
+  if (missing() > 0) nodes_.hierarchy().EvictTexts(missing());
+  if (missing() > 0) nodes_.hierarchy().EvictIndexes(missing());
+  if (missing() > 0) superseded_.Evict();
+  if (missing() > 0) nodes_.hierarchy().EvictNodes(missing());
+  if (missing() > 0) nodes_.table().Evict(missing());
 }
 
 MountStatus Tree::Status() {

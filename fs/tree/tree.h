@@ -134,7 +134,7 @@ class Tree {
   void SetCacheSizes(uint64_t index_cache, uint64_t cache);
   /// Evicts data that can be loaded again, until `bytes` bytes are freed or no such data are left.
   /// Called when memory is short.
-  void GiveUp(uint64_t bytes);
+  void Evict(uint64_t bytes);
 
   [[nodiscard]] RequestMetrics& metrics() { return metrics_; }
   [[nodiscard]] const IdJournal& journal() const { return *journal_; }
@@ -152,7 +152,7 @@ class Tree {
   Result<Entry> LookUpHandle(NodeId id, const std::string& name);
   // The id of the parent of a folder.
   Result<NodeId> ParentOf(NodeId id);
-  // The entry of the root. Waits at most RootCheck::kPatience, because the path to .zarrfs leads
+  // The entry of the root. Waits at most RootCheck::kTimeout, because the path to .zarrfs leads
   // through the root.
   Result<Entry> Root();
   // The current entry of an id other than that of a stored chunk.
@@ -190,7 +190,7 @@ class Tree {
   std::function<void(MountStatus&)> describe_daemon_;
   Mutex not_watched_mutex_;
   std::string not_watched_ GUARDED_BY(not_watched_mutex_) = "not yet";
-  const MemoryBudget::Holder memory_holder_;  // calls GiveUp(), so it must be the last member
+  const MemoryBudget::Holder memory_holder_;  // calls Evict(), so it must be the last member
 };
 
 }  // namespace zarrfs

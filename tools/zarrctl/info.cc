@@ -395,7 +395,7 @@ class Information {
     for (const std::string& group : groups_) AddFiles(group);
     groups_.clear();
     nodes_since_files_ = 0;
-    target_.hierarchy->GiveUpTexts(SIZE_MAX);  // no assembled file is needed again
+    target_.hierarchy->EvictTexts(SIZE_MAX);  // no assembled file is needed again
   }
 
   // Prints what the files of a group lack, or why a view makes no file.

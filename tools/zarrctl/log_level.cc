@@ -22,7 +22,7 @@ namespace zarrfs::ctl {
 namespace {
 
 constexpr std::array<std::string_view, 4> kLevels = {"error", "warning", "info", "debug"};
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kTimeout{5};
 constexpr std::chrono::milliseconds kPause{50};
 
 std::string UserName(uid_t uid) {
@@ -73,7 +73,7 @@ int LogLevel(const LogLevelOptions& options) {
         fmt::format("its zarrfs (process {}) runs as {}: do this as that user or as root", pid,
                     known ? UserName(owner.st_uid) : "another user"));
   }
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kTimeout;
   while (level != options.level) {
     if (std::chrono::steady_clock::now() > end) {
       return complain(fmt::format("the level is still {}; the log may say why", Visible(level)));

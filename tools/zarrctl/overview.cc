@@ -13,7 +13,7 @@ namespace zarrfs::ctl {
 namespace {
 
 constexpr size_t kRowsAtOnce = 40;
-constexpr std::chrono::milliseconds kLongestWait{200};
+constexpr std::chrono::milliseconds kMaxWait{200};
 constexpr size_t kWidestColumn = 48;  // longer cells shift the rest of their line
 constexpr size_t kMaxAttribute = 60;  // in bytes
 // The maximum number of names; further names are only counted.
@@ -127,7 +127,7 @@ void Overview::AddLeftOut(std::string_view group, size_t view, std::string_view 
 
 void Overview::AddRow(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
-  if (rows_.size() >= kRowsAtOnce || std::chrono::steady_clock::now() - flushed_ >= kLongestWait) {
+  if (rows_.size() >= kRowsAtOnce || std::chrono::steady_clock::now() - flushed_ >= kMaxWait) {
     Flush();
   }
 }

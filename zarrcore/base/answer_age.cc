@@ -8,20 +8,20 @@ namespace zarrfs {
 
 using internal::answer_ages;
 
-Age Patience::For(int64_t ctime_ns) const {
+Age AnswerReuse::For(int64_t ctime_ns) const {
   if (share_of_age == 0) return Age{0};
   const auto age = static_cast<double>(std::max<int64_t>(RealNowNs() - ctime_ns, 0));
   return Age(static_cast<int64_t>(std::min(age * share_of_age, static_cast<double>(most.count()))));
 }
 
-AcceptedAnswers::AcceptedAnswers(Age max_age, Patience patience) : before_(answer_ages) {
+AcceptedAnswers::AcceptedAnswers(Age max_age, AnswerReuse reuse) : before_(answer_ages) {
   if (before_.begun_ns == internal::kNever) {
     answer_ages.begun_ns = SteadyNowNs();
     answer_ages.max_age = max_age;
-    answer_ages.patience = patience;
+    answer_ages.reuse = reuse;
   } else {
     answer_ages.max_age = std::min(before_.max_age, max_age);
-    if (patience.most < before_.patience.most) answer_ages.patience = patience;
+    if (reuse.most < before_.reuse.most) answer_ages.reuse = reuse;
   }
   if (max_age == Age{0}) answer_ages.begun_ns = SteadyNowNs();
 }
@@ -44,7 +44,7 @@ bool IsAccepted(int64_t asked_ns, std::optional<int64_t> changed_ns) {
   if (asked_ns >= ages.begun_ns || ages.max_age == kAnyAge) return true;
   if (ages.max_age == Age{0}) return false;
   const Age age(SteadyNowNs() - asked_ns);
-  return age < std::max(ages.max_age, changed_ns ? ages.patience.For(*changed_ns) : Age{0});
+  return age < std::max(ages.max_age, changed_ns ? ages.reuse.For(*changed_ns) : Age{0});
 }
 
 }  // namespace zarrfs

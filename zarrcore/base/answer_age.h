@@ -21,7 +21,7 @@ inline constexpr Age kAnyAge = Age::max();
 
 /// For slow stores: how long an answer is reused regardless of max_age, unless max_age is 0. Grows
 /// with the age of the object.
-struct Patience {
+struct AnswerReuse {
   double share_of_age = 0;  // fraction of the time since the object's last change; 0: never reused
   Age most{0};
 
@@ -35,18 +35,18 @@ inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 struct AnswerAges {
   int64_t begun_ns = kNever;  // when the request began; kNever if no answer is accepted
   Age max_age{0};
-  Patience patience;
+  AnswerReuse reuse;
   int64_t oldest_ns = kNever;  // when the oldest answer that was used was requested
 };
 inline thread_local AnswerAges answer_ages;
 }  // namespace internal
 
 /// A scope in which the current thread, and those of AtOnce(), accept remembered answers: answers
-/// requested since the scope began, and older ones up to `max_age` or as long as `patience` allows.
+/// requested since the scope began, and older ones up to `max_age` or as long as `reuse` allows.
 class AcceptedAnswers {
  public:
   /// The scope of one request. Inside another scope, it can only restrict that scope.
-  AcceptedAnswers(Age max_age, Patience patience);
+  AcceptedAnswers(Age max_age, AnswerReuse reuse);
   /// Restricts the enclosing scope, if one exists. With `max_age` 0, only answers requested from
   /// now on are accepted.
   explicit AcceptedAnswers(Age max_age);

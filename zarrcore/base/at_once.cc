@@ -27,16 +27,16 @@ void AtOnce(size_t count, size_t threads, const std::function<void(size_t)>& wor
       thrown = std::current_exception();
     }
   };
-  const std::function<bool()>* const is_given_up = internal::is_given_up;
+  const std::function<bool()>* const is_abandoned = internal::is_abandoned;
   const internal::AnswerAges accepted = internal::answer_ages;
   std::atomic<int64_t> oldest_ns = accepted.oldest_ns;
   {
     std::vector<std::jthread> others;
     try {
       for (size_t i = 1; i < std::min(count, threads); ++i) {
-        others.emplace_back([&run, is_given_up, &accepted, &oldest_ns] {
-          std::optional<GivenUpIf> scope;
-          if (is_given_up != nullptr) scope.emplace(*is_given_up);
+        others.emplace_back([&run, is_abandoned, &accepted, &oldest_ns] {
+          std::optional<AbandonedIf> scope;
+          if (is_abandoned != nullptr) scope.emplace(*is_abandoned);
           internal::answer_ages = accepted;
           run();
           const int64_t taken_ns = internal::answer_ages.oldest_ns;

@@ -101,7 +101,7 @@ class LruCache {
 
   /// Evicts entries of `bytes` in total, or all entries, and drops the latest large value. Called
   /// when memory is short.
-  void GiveUp(size_t bytes);
+  void Evict(size_t bytes);
 
   [[nodiscard]] CacheStatistics statistics() const;
 
@@ -316,7 +316,7 @@ void LruCache<K, V, H>::SweepLatestLarge() {
 }
 
 template <typename K, typename V, typename H>
-void LruCache<K, V, H>::GiveUp(size_t bytes) {
+void LruCache<K, V, H>::Evict(size_t bytes) {
   SetLatestLarge(nullptr);
   const size_t held = bytes_;
   EvictDownTo(held - std::min(held, bytes));

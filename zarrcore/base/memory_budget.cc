@@ -12,7 +12,7 @@ namespace {
 // The interval at which a waiting request checks whether it was abandoned.
 constexpr std::chrono::milliseconds kLook{50};
 // How long an exclusive request (Alone) waits for memory of values in use and of small requests.
-constexpr int kPatienceMs = 1000;
+constexpr int kMaxWaitMs = 1000;
 
 struct OfThread {
   MemoryBudget::Work* work = nullptr;
@@ -67,7 +67,7 @@ Result<MemoryBudget::Share> MemoryBudget::Take(uint64_t bytes, uint64_t held) {
     MakeRoom(bytes);
     if (Add(bytes, allowed)) return Share(this, bytes);
     if (!is_alone) return no_room();
-    if (waited_ms == kPatienceMs) break;
+    if (waited_ms == kMaxWaitMs) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return Fail(ErrorCode::kNoMemory, "needs {} bytes of memory; of memory={}, {} are in use", bytes,
@@ -126,7 +126,7 @@ MemoryBudget::Work::~Work() {
   budget_.turned_.notify_all();
 }
 
-MemoryBudget::Alone::Alone(MemoryBudget& budget, const std::function<bool()>& is_given_up)
+MemoryBudget::Alone::Alone(MemoryBudget& budget, const std::function<bool()>& is_abandoned)
     : budget_(budget) {
   MutexLock lock(budget_.mutex_);
   budget_.queue_.push_back(this);
@@ -134,7 +134,7 @@ MemoryBudget::Alone::Alone(MemoryBudget& budget, const std::function<bool()>& is
     return budget_.queue_.front() == this && budget_.working_ == 0;
   };
   while (!is_turn()) {
-    if (is_given_up()) return;
+    if (is_abandoned()) return;
     budget_.turned_.wait_for(lock, kLook);
   }
   granted_ = true;

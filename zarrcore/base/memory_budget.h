@@ -104,8 +104,8 @@ class MemoryBudget {
   /// object, other requests can take only small amounts. The current thread must hold no memory.
   class Alone {
    public:
-    /// Stops waiting soon after `is_given_up` returns true.
-    Alone(MemoryBudget& budget, const std::function<bool()>& is_given_up);
+    /// Stops waiting soon after `is_abandoned` returns true.
+    Alone(MemoryBudget& budget, const std::function<bool()>& is_abandoned);
     ~Alone();
     Alone(const Alone&) = delete;
     Alone& operator=(const Alone&) = delete;

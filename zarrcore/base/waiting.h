@@ -17,7 +17,7 @@ namespace zarrfs {
 
 namespace internal {
 inline thread_local bool may_wait = true;
-inline thread_local const std::function<bool()>* is_given_up = nullptr;
+inline thread_local const std::function<bool()>* is_abandoned = nullptr;
 }  // namespace internal
 
 [[nodiscard]] inline bool MayWait() { return internal::may_wait; }
@@ -34,23 +34,23 @@ class NoWaiting {
   const bool before_;
 };
 
-[[nodiscard]] inline bool IsGivenUp() {
-  return internal::is_given_up != nullptr && (*internal::is_given_up)();
+[[nodiscard]] inline bool IsAbandoned() {
+  return internal::is_abandoned != nullptr && (*internal::is_abandoned)();
 }
 
-/// A scope in which IsGivenUp() returns the result of `is_given_up` on the current thread.
-class GivenUpIf {
+/// A scope in which IsAbandoned() returns the result of `is_abandoned` on the current thread.
+class AbandonedIf {
  public:
-  explicit GivenUpIf(std::function<bool()> is_given_up)
-      : is_given_up_(std::move(is_given_up)), before_(internal::is_given_up) {
-    internal::is_given_up = &is_given_up_;
+  explicit AbandonedIf(std::function<bool()> is_abandoned)
+      : is_abandoned_(std::move(is_abandoned)), before_(internal::is_abandoned) {
+    internal::is_abandoned = &is_abandoned_;
   }
-  ~GivenUpIf() { internal::is_given_up = before_; }
-  GivenUpIf(const GivenUpIf&) = delete;
-  GivenUpIf& operator=(const GivenUpIf&) = delete;
+  ~AbandonedIf() { internal::is_abandoned = before_; }
+  AbandonedIf(const AbandonedIf&) = delete;
+  AbandonedIf& operator=(const AbandonedIf&) = delete;
 
  private:
-  const std::function<bool()> is_given_up_;
+  const std::function<bool()> is_abandoned_;
   const std::function<bool()>* const before_;
 };
 

@@ -16,8 +16,8 @@ tl::unexpected<Error> WrongMember(const CodecSpec& codec, std::string_view membe
   std::string found = value == nullptr
                           ? "absent"
                           : value->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  constexpr size_t kLongest = 80;
-  if (found.size() > kLongest) found = found.substr(0, kLongest) + "...";
+  constexpr size_t kMaxLength = 80;
+  if (found.size() > kMaxLength) found = found.substr(0, kMaxLength) + "...";
   return Fail(ErrorCode::kDamaged, "codec '{}': {} is {}, expected {}", codec.name, member, found,
               expected);
 }

@@ -38,7 +38,8 @@ Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
 
 // Called before each codec. Fails if no reader waits for the chunk any more.
 Result<void> CheckIfWaitedFor() {
-  if (IsGivenUp()) return Fail(ErrorCode::kWouldBlock, "no request waits for this chunk any more");
+  if (IsAbandoned())
+    return Fail(ErrorCode::kWouldBlock, "no request waits for this chunk any more");
   return {};
 }
 

@@ -122,7 +122,7 @@ struct EncodedFills {
 
   Cache cache{kMaxEncodedFill};
   const MemoryBudget::Holder holder{ProcessMemory(),
-                                    [this](uint64_t missing) { cache.GiveUp(missing); }};
+                                    [this](uint64_t missing) { cache.Evict(missing); }};
 };
 
 std::atomic<uint64_t> last_number;

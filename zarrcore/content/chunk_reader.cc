@@ -214,10 +214,10 @@ ChunkFile ChunkReader::Wanted(ChunkFile file, uint64_t offset) {
   return file;
 }
 
-void ChunkReader::GiveUp(size_t bytes) {
+void ChunkReader::Evict(size_t bytes) {
   const uint64_t before = ranges_ ? ranges_->statistics().bytes : 0;
-  if (ranges_) ranges_->GiveUp(bytes);
-  if (bytes > before) cache_.GiveUp(bytes - before);
+  if (ranges_) ranges_->Evict(bytes);
+  if (bytes > before) cache_.Evict(bytes - before);
 }
 
 CacheStatistics ChunkReader::statistics() const {

@@ -114,7 +114,7 @@ class ChunkReader {
   /// Evicts a chunk larger than the whole cache if it has not been read since the last call.
   void Sweep() { cache_.SweepLatestLarge(); }
   /// Evicts chunks until `bytes` bytes are freed or none are left. Called when memory is short.
-  void GiveUp(size_t bytes);
+  void Evict(size_t bytes);
 
   [[nodiscard]] CacheStatistics statistics() const;
 

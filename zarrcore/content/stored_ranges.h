@@ -74,7 +74,7 @@ class StoredRanges {
 
   void SetCapacity(size_t capacity) { cache_.SetCapacity(capacity); }
   /// Evicts ranges of `bytes` in total, or all ranges. Called when memory is short.
-  void GiveUp(size_t bytes) { cache_.GiveUp(bytes); }
+  void Evict(size_t bytes) { cache_.Evict(bytes); }
   [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
 
  private:

@@ -26,21 +26,21 @@ struct DiskQueue::State {
     std::vector<std::byte> bytes;
   };
 
-  [[nodiscard]] Answer AnswerTo(const Question& question) const {
-    Answer answer{.id = question.id};
-    if (!question.version) {
-      answer.version = cache->Find(question.object, question.range);
+  [[nodiscard]] Answer AnswerTo(const Request& request) const {
+    Answer answer{.id = request.id};
+    if (!request.version) {
+      answer.version = cache->Find(request.object, request.range);
       return answer;
     }
-    const uint64_t size = question.version->size;
-    const ByteRange& range = question.range;
+    const uint64_t size = request.version->size;
+    const ByteRange& range = request.range;
     answer.offset =
         range.from_end ? size - std::min(range.length, size) : std::min(range.offset, size);
     const uint64_t length = std::min(range.length, size - answer.offset);
     if (length == 0 || length > DiskEntry::kMaxBytes) return answer;
     answer.bytes.resize(static_cast<size_t>(length));
-    if (cache->Read(question.object, *question.version, answer.offset, answer.bytes)) {
-      answer.version = question.version;
+    if (cache->Read(request.object, *request.version, answer.offset, answer.bytes)) {
+      answer.version = request.version;
     }
     return answer;
   }
@@ -49,13 +49,13 @@ struct DiskQueue::State {
     MutexLock lock(mutex);
     for (;;) {
       changed.wait(lock, [&]() REQUIRES(mutex) {
-        return is_over || (!questions.empty() && untaken < kMaxUntaken);
+        return is_over || (!requests.empty() && untaken < kMaxUntaken);
       });
       if (is_over) return;
-      const Question question = std::move(questions.front());
-      questions.pop_front();
+      const Request request = std::move(requests.front());
+      requests.pop_front();
       lock.unlock();
-      Answer answer = AnswerTo(question);
+      Answer answer = AnswerTo(request);
       lock.lock();
       if (is_over) return;
       untaken += answer.bytes.size();
@@ -82,7 +82,7 @@ struct DiskQueue::State {
   std::function<void()> on_answer GUARDED_BY(mutex);  // never called after the destructor has begun
   Mutex mutex;
   CondVar changed;
-  std::deque<Question> questions GUARDED_BY(mutex);
+  std::deque<Request> requests GUARDED_BY(mutex);
   std::vector<Answer> answers GUARDED_BY(mutex);
   std::deque<Unwritten> unwritten GUARDED_BY(mutex);
   size_t untaken GUARDED_BY(mutex) = 0;  // the number of bytes in `answers`
@@ -108,9 +108,9 @@ DiskQueue::~DiskQueue() {
   state_->changed.notify_all();
 }
 
-void DiskQueue::Ask(Question question) {
+void DiskQueue::Ask(Request request) {
   const MutexLock lock(state_->mutex);
-  state_->questions.push_back(std::move(question));
+  state_->requests.push_back(std::move(request));
   state_->changed.notify_all();
 }
 

@@ -16,7 +16,7 @@ namespace zarrfs {
 
 class DiskQueue {
  public:
-  struct Question {
+  struct Request {
     uint64_t id = 0;
     std::string object = {};
     ByteRange range = {};
@@ -28,7 +28,7 @@ class DiskQueue {
     uint64_t id = 0;
     std::optional<Version> version = {};  // nullopt: the range is not cached
     uint64_t offset = 0;
-    std::vector<std::byte> bytes = {};  // empty if the question had no version
+    std::vector<std::byte> bytes = {};  // empty if the request had no version
   };
 
   /// `on_answer` is called on another thread when an answer is ready, and must not call this
@@ -39,8 +39,8 @@ class DiskQueue {
   DiskQueue(const DiskQueue&) = delete;
   DiskQueue& operator=(const DiskQueue&) = delete;
 
-  /// Enqueues a question. It is answered unless the disk hangs.
-  void Ask(Question question);
+  /// Enqueues a request. It is answered unless the disk hangs.
+  void Ask(Request request);
   /// Returns the answers that became ready since the last call.
   [[nodiscard]] std::vector<Answer> Take();
   /// Writes bytes to the cache in the background. Drops them if too many bytes are waiting.

@@ -161,10 +161,10 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       options_(std::move(options)),
       reports_(report, options_.on_note),
       reader_(store_, options_, report, reports_),
-      nodes_(store_, options_.node_cache_bytes, 16, options_.patience),
+      nodes_(store_, options_.node_cache_bytes, 16, options_.reuse),
       newest_(options_.node_cache_bytes),  // mostly contains the same nodes as the other cache
       outlines_(store_, kOutlineBytes),
-      listed_(store_, kListedBytes, 1, options_.patience),
+      listed_(store_, kListedBytes, 1, options_.reuse),
       consolidated_(store_, kConsolidatedBytes),
       dimensions_(store_, kMaxViews, 1),  // each entry is charged 1
       assembled_(store_, kAssembledBytes) {}

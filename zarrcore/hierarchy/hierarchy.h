@@ -177,16 +177,16 @@ class Hierarchy {
   }
 
   // These functions evict `bytes`, or everything, from their caches. Called when memory is short.
-  void GiveUpTexts(size_t bytes) {
-    texts_.GiveUp(bytes);
-    assembled_.GiveUp(bytes);
+  void EvictTexts(size_t bytes) {
+    texts_.Evict(bytes);
+    assembled_.Evict(bytes);
   }
-  void GiveUpIndexes(size_t bytes) { reader_.index_cache().GiveUp(bytes); }
-  void GiveUpNodes(size_t bytes) {
-    nodes_.GiveUp(bytes);
-    newest_.GiveUp(bytes);
-    listed_.GiveUp(bytes);
-    outlines_.GiveUp(bytes);
+  void EvictIndexes(size_t bytes) { reader_.index_cache().Evict(bytes); }
+  void EvictNodes(size_t bytes) {
+    nodes_.Evict(bytes);
+    newest_.Evict(bytes);
+    listed_.Evict(bytes);
+    outlines_.Evict(bytes);
   }
 
  private:

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kBytesOfFile = 1024;
 constexpr size_t kBytesOfPart = 512;
 
-constexpr size_t kLongestName = 255;
+constexpr size_t kMaxNameLength = 255;
 
 constexpr size_t kMaxArrays = 4096;  // used if HierarchyOptions::consolidated_max is 0
 
@@ -128,7 +128,7 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
   // last.
   std::set<std::string> taken;
   std::vector<std::string> without;  // nodes whose files need another name, because theirs is taken
-  for (std::string base = name; base.size() + suffix.size() <= kLongestName; base += '_') {
+  for (std::string base = name; base.size() + suffix.size() <= kMaxNameLength; base += '_') {
     const auto is_folder = has(base, false);
     if (!is_folder) return Fail(is_folder);
     const auto is_file = has(base, true);

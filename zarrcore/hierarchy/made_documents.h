@@ -93,7 +93,7 @@ class MadeTexts {
                                  const std::function<Result<uint64_t>(Text& text)>& make);
 
   /// Evicts documents of `bytes` in total, or all documents. Called when memory is short.
-  void GiveUp(size_t bytes) { texts_.GiveUp(bytes); }
+  void Evict(size_t bytes) { texts_.Evict(bytes); }
   /// Drops a document larger than the whole cache if it was not used since the last call.
   void Sweep() { texts_.SweepLatestLarge(); }
 

@@ -120,7 +120,7 @@ NodeReader::NodeReader(std::shared_ptr<const Store> store, const HierarchyOption
       report_(report ? std::move(report) : [](const Error&) {}),
       reports_(reports),
       index_cache_(std::make_shared<IndexCache>(store_, options.index_cache_bytes, kIndexCacheParts,
-                                                options.patience)) {
+                                                options.reuse)) {
   index_cache_->KeepLatestLarge();
 }
 

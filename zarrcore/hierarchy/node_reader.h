@@ -29,7 +29,7 @@ struct HierarchyOptions {
   // The maximum stored size of an array that is scanned for strings.
   uint64_t string_scan = uint64_t{16} << 20;
   OnSuperseded on_superseded = {};
-  Patience patience = {};  // how long the store's answers about nodes and shards are reused
+  AnswerReuse reuse = {};  // how long the store's answers about nodes and shards are reused
   /// Called once for each property of the store that is not a fault but that users may want to
   /// know, such as a type that a view does not support.
   Report on_note = {};

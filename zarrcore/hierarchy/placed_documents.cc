@@ -18,8 +18,8 @@ bool HasDimensions(const Node& node) { return node.array() != nullptr && node.ar
 
 // True if the value of an attribute may be the name of a node in a folder.
 bool MayBeName(const std::string& name) {
-  constexpr size_t kLongest = 255;
-  return IsNodeName(name) && name.size() <= kLongest &&
+  constexpr size_t kMaxLength = 255;
+  return IsNodeName(name) && name.size() <= kMaxLength &&
          name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
 }
 

@@ -17,9 +17,9 @@ constexpr uint64_t kCopiesOfAttributes = 6;
 constexpr size_t kMaxNodes = 4096;  // used if HierarchyOptions::consolidated_max is 0
 
 // After a scan of all siblings, the next scan must wait kMinPause times the duration of the last
-// one, but at most kLongestPauseNs.
+// one, but at most kMaxPauseNs.
 constexpr int64_t kMinPause = 10;  // a multiple of the scan's duration
-constexpr int64_t kLongestPauseNs = 60'000'000'000;
+constexpr int64_t kMaxPauseNs = 60'000'000'000;
 
 // True if the array's dimension names depend on its siblings.
 bool DependOnOthers(const ArrayDimensions& array, const SharedDimensions& shared) {
@@ -54,7 +54,7 @@ RootDimensionsPtr Hierarchy::KnownDimensions(size_t view) const { return dimensi
 Result<RootDimensionsPtr> Hierarchy::DimensionsOfRoot(size_t view, Age max_age) const {
   Age age = max_age;
   if (const auto known = KnownDimensions(view); known != nullptr && max_age.count() > 0) {
-    age = std::max(age, Age(std::min(kMinPause * known->take_ns, kLongestPauseNs)));
+    age = std::max(age, Age(std::min(kMinPause * known->take_ns, kMaxPauseNs)));
   }
   Remaker<DimensionsCache> remaker(
       [&](const RootDimensionsPtr& known) { return MakeDimensions(view, max_age, known); });

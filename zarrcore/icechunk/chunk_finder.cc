@@ -12,7 +12,7 @@ namespace zarrfs {
 IcechunkChunkFinder::IcechunkChunkFinder(std::shared_ptr<const Store> container)
     : container_(std::move(container)),
       manifests_(kManifestBytes, /*splits=*/1),
-      holder_(ProcessMemory(), [this](uint64_t missing) { manifests_.GiveUp(missing); }) {
+      holder_(ProcessMemory(), [this](uint64_t missing) { manifests_.Evict(missing); }) {
   manifests_.KeepLatestLarge();
 }
 

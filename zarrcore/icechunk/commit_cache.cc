@@ -14,7 +14,7 @@ constexpr uint64_t kMinCharge = 64u << 10;
 IcechunkCommitCache::IcechunkCommitCache(std::shared_ptr<const Store> container)
     : container_(std::move(container)),
       heads_(kCommitBytes, /*splits=*/1),
-      holder_(ProcessMemory(), [this](uint64_t missing) { heads_.GiveUp(missing); }) {
+      holder_(ProcessMemory(), [this](uint64_t missing) { heads_.Evict(missing); }) {
   heads_.KeepLatestLarge();
 }
 

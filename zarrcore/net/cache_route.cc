@@ -15,10 +15,10 @@ namespace {
 using std::chrono::milliseconds;
 
 // A cache may be silent for 1/kShareOfTimeout of the time limit of a request, up to kMaxSilence. If
-// the cache is sending other replies, a request may wait kPatienceOfOne times as long.
+// the cache is sending other replies, a request may wait kTimeoutFactor times as long.
 constexpr int kShareOfTimeout = 4;
 constexpr auto kMaxSilence = milliseconds(5000);
-constexpr int kPatienceOfOne = 3;
+constexpr int kTimeoutFactor = 3;
 // Smaller differences between clocks are ignored, because the header Date has a resolution of
 // seconds.
 constexpr int64_t kSameClockS = 2;
@@ -85,7 +85,7 @@ bool MayBeRight(const HttpReply& reply) {
 
 CacheRoute::CacheRoute(const RemoteOptions& options)
     : window_ms_(options.cache_window_ms),
-      patience_(std::min(milliseconds(options.timeout * 1000 / kShareOfTimeout), kMaxSilence)) {
+      timeout_(std::min(milliseconds(options.timeout * 1000 / kShareOfTimeout), kMaxSilence)) {
   for (const std::string& address : options.caches) caches_.push_back({.address = address});
 }
 
@@ -167,12 +167,12 @@ bool CacheRoute::Takes(Cache& cache, const FetchRequest& request, const HttpRepl
 bool CacheRoute::IsSilent(const Cache& cache, Clock::time_point heard,
                           Clock::time_point now) const {
   const auto silence = now - heard;
-  return silence >= patience_ &&
-         (now - cache.heard >= patience_ || silence >= patience_ * kPatienceOfOne);
+  return silence >= timeout_ &&
+         (now - cache.heard >= timeout_ || silence >= timeout_ * kTimeoutFactor);
 }
 
 void CacheRoute::OnSilent(Cache& cache, Clock::time_point heard, Clock::time_point now) {
-  if (now - cache.heard < patience_) return;  // the cache still sends other replies
+  if (now - cache.heard < timeout_) return;  // the cache still sends other replies
   LeaveAlone(cache,
              fmt::format("it was silent for {} ms",
                          std::chrono::duration_cast<milliseconds>(now - heard).count()),

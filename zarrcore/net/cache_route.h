@@ -73,7 +73,7 @@ class CacheRoute {
                               Clock::time_point now) const;
   void OnSilent(Cache& cache, Clock::time_point heard, Clock::time_point now);
   /// How long a cache may be silent.
-  [[nodiscard]] std::chrono::milliseconds patience() const { return patience_; }
+  [[nodiscard]] std::chrono::milliseconds timeout() const { return timeout_; }
 
   /// Records that the object at `url` no longer has the version `etag`. Until the number in
   /// X-Zarrfs-At changes, requests for this object without a version do not reuse cached replies.
@@ -96,7 +96,7 @@ class CacheRoute {
   void LeaveAlone(Cache& cache, std::string_view why, Clock::time_point now);
 
   const uint64_t window_ms_;
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds timeout_;
   std::deque<Cache> caches_;  // elements never move
   std::map<std::string, Replaced, std::less<>> replaced_;
   std::deque<std::string> notices_;

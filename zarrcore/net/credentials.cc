@@ -51,7 +51,7 @@ size_t Collect(char* bytes, size_t size, size_t count, void* text) {
   return size * count;
 }
 
-struct Question {
+struct HttpRequest {
   std::string url;
   std::vector<std::string> headers = {};
   bool puts = false;
@@ -61,27 +61,27 @@ struct Question {
 };
 
 // Sends a request for a key. Returns the body of a response with status 200; otherwise "".
-std::string AskServer(const Question& question) {
+std::string AskServer(const HttpRequest& request) {
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
   if (curl == nullptr) return "";
   std::string text;
   curl_slist* headers = nullptr;
-  for (const std::string& line : question.headers)
+  for (const std::string& line : request.headers)
     headers = curl_slist_append(headers, line.c_str());
   const auto set = [&](CURLoption option, auto value) {
     curl_easy_setopt(curl.get(), option, value);
   };
-  set(CURLOPT_URL, question.url.c_str());
+  set(CURLOPT_URL, request.url.c_str());
   set(CURLOPT_HTTPHEADER, headers);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_CONNECTTIMEOUT, question.seconds);
-  set(CURLOPT_TIMEOUT, question.seconds * 2);
+  set(CURLOPT_CONNECTTIMEOUT, request.seconds);
+  set(CURLOPT_TIMEOUT, request.seconds * 2);
   set(CURLOPT_WRITEFUNCTION, &Collect);
   set(CURLOPT_WRITEDATA, &text);
-  if (!question.through_proxy) set(CURLOPT_NOPROXY, "*");
-  if (question.puts) set(CURLOPT_CUSTOMREQUEST, "PUT");
-  if (!question.form.empty()) set(CURLOPT_POSTFIELDS, question.form.c_str());
+  if (!request.through_proxy) set(CURLOPT_NOPROXY, "*");
+  if (request.puts) set(CURLOPT_CUSTOMREQUEST, "PUT");
+  if (!request.form.empty()) set(CURLOPT_POSTFIELDS, request.form.c_str());
   const std::string certificates = CertificatesFile(/*is_s3=*/true);
   if (!certificates.empty()) set(CURLOPT_CAINFO, certificates.c_str());
   const CURLcode code = curl_easy_perform(curl.get());
@@ -254,9 +254,9 @@ std::optional<ExpiringKey> FromContainer() {
     token = ReadSmallFile(file);
     while (!token.empty() && token.back() == '\n') token.pop_back();
   }
-  Question question{.url = url};
-  if (!token.empty()) question.headers.push_back("Authorization: " + token);
-  return KeyInJson(AskServer(question));
+  HttpRequest request{.url = url};
+  if (!token.empty()) request.headers.push_back("Authorization: " + token);
+  return KeyInJson(AskServer(request));
 }
 
 std::optional<ExpiringKey> FromInstance() {

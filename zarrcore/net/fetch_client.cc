@@ -80,11 +80,11 @@ class Pieces {
 // The client's end of the channel.
 class Connection final : public FetchClient, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Descriptor socket, std::byte* memory, std::chrono::milliseconds patience,
+  Connection(Descriptor socket, std::byte* memory, std::chrono::milliseconds timeout,
              std::function<void(std::string_view)> on_notice)
       : socket_(std::move(socket)),
         memory_(memory),
-        patience_(patience),
+        timeout_(timeout),
         on_notice_(std::move(on_notice)) {
     // Starts with a random id, so answers to an earlier client are not mistaken for answers to this
     // one.
@@ -117,7 +117,7 @@ class Connection final : public FetchClient, public std::enable_shared_from_this
 
   const Descriptor socket_;
   std::byte* const memory_;
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds timeout_;
   const std::function<void(std::string_view)> on_notice_;
   mutable Mutex mutex_;
   mutable CondVar answered_;    // an answer has arrived, or the channel is closed
@@ -169,10 +169,10 @@ void Connection::GiveBack(uint64_t at) const {
 Result<void> Connection::Ask(
     FetchRequest request,
     const std::function<void(const FetchAnswer&, const std::byte*)>& use) const {
-  const auto deadline = Clock::now() + patience_;
+  const auto deadline = Clock::now() + timeout_;
   const auto too_late = [&] {
     return Fail(ErrorCode::kTimedOut, "{}: the fetch process did not answer within {} s",
-                request.key, std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
+                request.key, std::chrono::duration_cast<std::chrono::seconds>(timeout_).count());
   };
   // A part of the memory is reserved for requests for names. Two listing pages, or many documents,
   // fit into that part.
@@ -324,7 +324,7 @@ Result<std::string> FetcherOfStore::ListPage(std::string_view folder, std::strin
 }  // namespace
 
 Result<std::shared_ptr<const FetchClient>> OpenFetchClient(
-    Descriptor socket, const Descriptor& memory, std::chrono::milliseconds patience,
+    Descriptor socket, const Descriptor& memory, std::chrono::milliseconds timeout,
     std::function<void(std::string_view)> on_notice) {
   std::byte* const mapped = FetchChannel::Map(memory);
   if (mapped == nullptr) {
@@ -332,7 +332,7 @@ Result<std::shared_ptr<const FetchClient>> OpenFetchClient(
                 ErrnoText(errno));
   }
   auto client =
-      std::make_shared<Connection>(std::move(socket), mapped, patience, std::move(on_notice));
+      std::make_shared<Connection>(std::move(socket), mapped, timeout, std::move(on_notice));
   if (auto begun = client->Begin(); !begun) return Fail(begun);
   return client;
 }

@@ -11,7 +11,7 @@ namespace zarrfs {
 namespace {
 
 // Time limit of a disk read, and how long the disk is bypassed after a read exceeded the limit.
-constexpr auto kDiskPatience = std::chrono::milliseconds(1000);
+constexpr auto kDiskTimeout = std::chrono::milliseconds(1000);
 constexpr auto kDiskPause = std::chrono::milliseconds(10'000);
 
 }  // namespace
@@ -30,15 +30,15 @@ bool FetchDisk::Ask(FetchJobs& waiting, FetchJobs::iterator job) {
       request.range.length > kMaxFetchBytes || (!knows_version && request.range.length == 1)) {
     return false;
   }
-  DiskQueue::Question question{.id = request.id,
-                               .object = job->origin.UrlOf(request),
-                               .range = request.range,
-                               .version = job->on_disk};
+  DiskQueue::Request disk_request{.id = request.id,
+                                  .object = job->origin.UrlOf(request),
+                                  .range = request.range,
+                                  .version = job->on_disk};
   if (request.is_conditional) {
-    question.version =
+    disk_request.version =
         Version{.size = request.size, .mtime_ns = request.modified_ns, .etag = request.condition};
   }
-  queue_->Ask(std::move(question));
+  queue_->Ask(std::move(disk_request));
   job->asked_disk = now;
   asking_.splice(asking_.end(), waiting, job);
   return true;
@@ -53,7 +53,7 @@ void FetchDisk::Take(FetchJobs& waiting, const PieceOf& piece_of,
     if (job != asking_.end()) OnAnswer(waiting, job, std::move(each), piece_of, answer);
   }
   const auto now = Clock::now();
-  while (!asking_.empty() && now - asking_.front().asked_disk > kDiskPatience) {
+  while (!asking_.empty() && now - asking_.front().asked_disk > kDiskTimeout) {
     not_used_until_ = now + kDiskPause;
     asking_.front().on_disk.reset();
     waiting.splice(waiting.end(), asking_, asking_.begin());

@@ -50,7 +50,7 @@ class FetchDisk {
   void Keep(const FetchJob& job, const HttpReply& reply, std::vector<std::byte> bytes);
 
   [[nodiscard]] size_t size() const { return asking_.size(); }
-  void GiveUpAll() { asking_.clear(); }
+  void AbandonAll() { asking_.clear(); }
 
  private:
   using Clock = FetchJob::Clock;

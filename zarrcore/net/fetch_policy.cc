@@ -140,7 +140,7 @@ FetchPolicy::Decision FetchPolicy::Decide(FetchJob& job, const HttpReply& reply,
 
 void FetchPolicy::Repeat(FetchJob& job, Error problem, int64_t pause_s, Time now) {
   job.problem = std::move(problem);
-  const auto most = std::min(kLongestPause, kFirstPause * (1 << std::min(job.attempts, 8)));
+  const auto most = std::min(kMaxPause, kFirstPause * (1 << std::min(job.attempts, 8)));
   std::uniform_int_distribution<int64_t> pause(most.count() / 4, most.count());
   job.next = now + std::max(milliseconds(pause(random_)), milliseconds(pause_s * 1000));
 }

@@ -27,7 +27,7 @@ class FetchPolicy {
 
   /// Maximum pause before the second attempt, and before later attempts.
   static constexpr Milliseconds kFirstPause{100};
-  static constexpr Milliseconds kLongestPause{5000};
+  static constexpr Milliseconds kMaxPause{5000};
   /// Time limit while the store has never answered, to detect a wrong address early.
   static constexpr Milliseconds kFirstTimeout{10'000};
   /// Minimum duration of an attempt, even if its request has less time left.

@@ -30,7 +30,7 @@ using std::chrono::milliseconds;
 
 // Maximum number of unanswered requests taken from the channel.
 constexpr size_t kMaxJobs = 8192;
-// How often a cache is checked during the time that it may be silent (CacheRoute::patience()).
+// How often a cache is checked during the time that it may be silent (CacheRoute::timeout()).
 constexpr int kLooks = 4;
 
 using Job = FetchJob;
@@ -66,7 +66,7 @@ class FetchServer {
  private:
   bool Receive();  // false if the channel is closed
   void Take(FetchRequest request);
-  void GiveUpAll();
+  void AbandonAll();
   // Starts requests that are due. Requests for names come before requests for data.
   void BeginDue();
   void Begin(Jobs::iterator job);
@@ -111,7 +111,7 @@ class FetchServer {
 
 void FetchServer::Take(FetchRequest request) {
   if (request.kind == FetchRequest::Kind::kHello) {
-    if (std::exchange(hello_, request.id) != request.id) GiveUpAll();
+    if (std::exchange(hello_, request.id) != request.id) AbandonAll();
     answers_.push_back({.id = request.id, .generation = generation_});
     return;
   }
@@ -149,9 +149,9 @@ bool FetchServer::Receive() {
   return true;
 }
 
-void FetchServer::GiveUpAll() {
+void FetchServer::AbandonAll() {
   waiting_.clear();
-  disk_.GiveUpAll();
+  disk_.AbandonAll();
   for (const Job& job : running_) curl_multi_remove_handle(multi_.get(), job.transfer->handle());
   for (Origin& origin : origins_) origin.running = 0;
   running_.clear();
@@ -357,7 +357,7 @@ milliseconds FetchServer::Pause() const {
   if (!answers_.empty()) pause = milliseconds(5);
   const auto now = Clock::now();
   for (const Job& job : running_) {
-    if (job.cache != nullptr) pause = std::min(pause, job.origin.route.patience() / kLooks);
+    if (job.cache != nullptr) pause = std::min(pause, job.origin.route.timeout() / kLooks);
   }
   if (disk_.size() > 0) pause = std::min(pause, milliseconds(100));
   for (const Job& job : waiting_) {

@@ -11,7 +11,7 @@ namespace {
 
 // Maximum age of kept bytes, and how often older bytes are evicted. Readers accept answers up to
 // half a minute old, unless ttl= is longer.
-constexpr int64_t kLongestNs = 60'000'000'000;
+constexpr int64_t kMaxAgeNs = 60'000'000'000;
 constexpr int64_t kSweepNs = 1'000'000'000;
 
 }  // namespace
@@ -70,7 +70,7 @@ void FirstBytes::Sweep(int64_t now_ns) {
   int64_t swept_ns = swept_ns_;
   if (now_ns - swept_ns < kSweepNs || !swept_ns_.compare_exchange_strong(swept_ns, now_ns)) return;
   kept_.EraseIf([&](const std::string& /*key*/, const Kept& kept) {
-    return now_ns - kept.asked_ns > kLongestNs;
+    return now_ns - kept.asked_ns > kMaxAgeNs;
   });
 }
 

@@ -66,7 +66,7 @@ class FirstBytes {
     if (size <= kMaxBytes) credit_.Earn(size);
   }
 
-  void GiveUp(size_t bytes) { kept_.GiveUp(bytes); }
+  void Evict(size_t bytes) { kept_.Evict(bytes); }
 
  private:
   struct Kept {

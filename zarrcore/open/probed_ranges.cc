@@ -18,7 +18,7 @@ constexpr uint64_t kMaxRange = 4u << 10;
 
 ProbedRanges::ProbedRanges()
     : kept_(kBytesOfProbed, 1),
-      holder_(ProcessMemory(), [this](uint64_t missing) { kept_.GiveUp(missing); }) {}
+      holder_(ProcessMemory(), [this](uint64_t missing) { kept_.Evict(missing); }) {}
 
 ByteRange ProbedRanges::RangeOf(const ArrayLayout& layout) {
   constexpr ByteRange kFirstByte = {0, 1, false};

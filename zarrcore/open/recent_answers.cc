@@ -129,8 +129,8 @@ class RecentAnswers final : public ForwardingStore {
         is_listed_(is_listed),
         keeps_first_bytes_(keeps_first_bytes),
         holder_(ProcessMemory(), [this](uint64_t missing) {
-          memory_->first_bytes.GiveUp(missing);
-          memory_->documents.GiveUp(missing);
+          memory_->first_bytes.Evict(missing);
+          memory_->documents.Evict(missing);
         }) {}
 
   Result<ObjectInfo> Stat(std::string_view key) const override;

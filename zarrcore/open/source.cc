@@ -381,9 +381,9 @@ namespace {
 // How long the fetcher may take to answer. With bandwidth=, a request may wait for all others that
 // can be made at once.
 std::chrono::seconds LongestAnswer(const RemoteOptions& options) {
-  const std::chrono::seconds patience = std::chrono::seconds(options.timeout) + kFetcherStart;
-  if (options.bandwidth == 0) return patience;
-  return patience +
+  const std::chrono::seconds timeout = std::chrono::seconds(options.timeout) + kFetcherStart;
+  if (options.bandwidth == 0) return timeout;
+  return timeout +
          std::chrono::seconds(2 * options.connections * kMaxFetchBytes / options.bandwidth);
 }
 

@@ -12,7 +12,7 @@ struct ThroughGate {
   template <typename Call>
   auto operator()(Call call) const -> decltype(call()) {
     if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "the store may take a while to answer");
-    if (IsGivenUp()) return Fail(ErrorCode::kWouldBlock, "the request was abandoned");
+    if (IsAbandoned()) return Fail(ErrorCode::kWouldBlock, "the request was abandoned");
     return call();
   }
   template <typename Call, typename BytesOf>

@@ -75,8 +75,8 @@ class RevalidatingCache {
   };
 
   RevalidatingCache(std::shared_ptr<const Store> store, size_t capacity_bytes, size_t splits = 16,
-                    Patience patience = {})
-      : store_(std::move(store)), patience_(patience), cache_(capacity_bytes, splits) {}
+                    AnswerReuse reuse = {})
+      : store_(std::move(store)), reuse_(reuse), cache_(capacity_bytes, splits) {}
 
   /// Returns a value that is known to be current or was checked less than `max_age` ago.
   [[nodiscard]] Answer Get(const Key& key, Age max_age, Loader& loader);
@@ -99,7 +99,7 @@ class RevalidatingCache {
   void SetCapacity(size_t capacity_bytes) { cache_.SetCapacity(capacity_bytes); }
   void KeepLatestLarge() { cache_.KeepLatestLarge(); }
   void SweepLatestLarge() { cache_.SweepLatestLarge(); }
-  void GiveUp(size_t bytes) { cache_.GiveUp(bytes); }
+  void Evict(size_t bytes) { cache_.Evict(bytes); }
   [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
 
  private:
@@ -107,58 +107,59 @@ class RevalidatingCache {
 
   // One call of Get() or GetCached(): the Moment before its first request to the store, and the
   // validity of its watch.
-  struct Question {
+  struct Query {
     const Key& key;
     Loader& loader;
     Moment asked;
     Validity watched;
   };
-  Question Ask(const Key& key, Age max_age, Loader& loader) const;
+  Query Ask(const Key& key, Age max_age, Loader& loader) const;
   Answer Current(const ValuePtr& value) const { return {value, value->freshness.validity()}; }
-  Answer Checked(const Question& question, const ValuePtr& value) const;
+  Answer Checked(const Query& query, const ValuePtr& value) const;
   // Returns the known value if it is current, or null if it is unknown or replaced.
-  Answer Revalidate(const Question& question, const ValuePtr& known, bool& is_unknown);
+  Answer Revalidate(const Query& query, const ValuePtr& known, bool& is_unknown);
 
   const std::shared_ptr<const Store> store_;
-  const Patience patience_;
+  const AnswerReuse reuse_;
   Cache cache_;
 };
 
 // ---------------------------------------------------------------------------------------------
 
 template <typename K, typename V, typename H>
-typename RevalidatingCache<K, V, H>::Question RevalidatingCache<K, V, H>::Ask(
-    const K& key, Age max_age, Loader& loader) const {
-  Question question{key, loader, Moment::Now(*store_), {}};
+typename RevalidatingCache<K, V, H>::Query RevalidatingCache<K, V, H>::Ask(const K& key,
+                                                                           Age max_age,
+                                                                           Loader& loader) const {
+  Query query{key, loader, Moment::Now(*store_), {}};
   // A caller that accepts any age needs no proof of validity, so the watch is skipped.
-  if (max_age != kAnyAge && question.asked.validity().is_known()) {
-    question.watched = question.asked.validity() & loader.Watch();
+  if (max_age != kAnyAge && query.asked.validity().is_known()) {
+    query.watched = query.asked.validity() & loader.Watch();
   }
-  return question;
+  return query;
 }
 
 template <typename K, typename V, typename H>
 typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Checked(
-    const Question& question, const ValuePtr& value) const {
-  const auto changed_ns = question.loader.ChangedNs(*value);
-  const Moment asked{OldestAnswer::Or(question.asked.steady_ns), question.asked.change_count};
-  value->freshness.Set(asked, question.loader.ValidityOf(*value, question.watched),
-                       changed_ns ? patience_.For(*changed_ns) : Age{0});
+    const Query& query, const ValuePtr& value) const {
+  const auto changed_ns = query.loader.ChangedNs(*value);
+  const Moment asked{OldestAnswer::Or(query.asked.steady_ns), query.asked.change_count};
+  value->freshness.Set(asked, query.loader.ValidityOf(*value, query.watched),
+                       changed_ns ? reuse_.For(*changed_ns) : Age{0});
   return Current(value);
 }
 
 template <typename K, typename V, typename H>
 typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Revalidate(
-    const Question& question, const ValuePtr& known, bool& is_unknown) {
-  const Result<Revalidation> found = question.loader.Revalidate(known);
-  if (found && *found == Revalidation::kCurrent) return Checked(question, known);
+    const Query& query, const ValuePtr& known, bool& is_unknown) {
+  const Result<Revalidation> found = query.loader.Revalidate(known);
+  if (found && *found == Revalidation::kCurrent) return Checked(query, known);
   is_unknown = found && *found == Revalidation::kUnknown;
   const bool is_gone = !found && found.error().code == ErrorCode::kNotFound;
   if (is_gone || (found && *found == Revalidation::kReplaced)) {
-    cache_.Erase(question.key, known);
-    question.loader.OnForgotten(known);
+    cache_.Erase(query.key, known);
+    query.loader.OnForgotten(known);
   }
-  if (!found) return {Fail(found), is_gone ? question.watched : Validity()};
+  if (!found) return {Fail(found), is_gone ? query.watched : Validity()};
   return {ValuePtr(), Validity()};
 }
 
@@ -183,11 +184,11 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
   if (known != nullptr && known->freshness.IsFresh(*store_, max_age)) return Current(known);
   const AcceptedAnswers accepted(max_age);
   const OldestAnswer oldest;
-  const Question question = Ask(key, max_age, loader);
+  const Query query = Ask(key, max_age, loader);
   for (int attempt = 1;; ++attempt) {
     if (known != nullptr) {
       bool is_unknown = false;
-      Answer answer = Revalidate(question, known, is_unknown);
+      Answer answer = Revalidate(query, known, is_unknown);
       if (!answer.value || *answer.value != nullptr) return answer;
       if (!is_unknown) known = nullptr;
     }
@@ -196,7 +197,7 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
       is_ours = true;
       auto ours = loader.Load();
       // Mark the value as checked before threads that wait for it get it, so they find it fresh.
-      if (ours) (void)Checked(question, ours->value);
+      if (ours) (void)Checked(query, ours->value);
       return ours;
     };
     const Result<ValuePtr> loaded = cache_.GetOrLoad(key, load, known);
@@ -204,7 +205,7 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
       const ErrorCode code = loaded.error().code;
       if (code == ErrorCode::kStale && attempt < kMaxAttempts) continue;
       const bool is_gone = code == ErrorCode::kNotFound && is_ours;
-      return {Fail(loaded), is_gone ? question.watched : Validity()};
+      return {Fail(loaded), is_gone ? query.watched : Validity()};
     }
     if (loader.IsRacy(**loaded)) {
       cache_.Erase(key, *loaded);

@@ -265,7 +265,7 @@ size_t InflatedMembers::HashOfKey::operator()(const Key& key) const {
 
 InflatedMembers::InflatedMembers()
     : cache_(kInflatedBytes),
-      holder_(ProcessMemory(), [this](uint64_t missing) { cache_.GiveUp(missing); }) {
+      holder_(ProcessMemory(), [this](uint64_t missing) { cache_.Evict(missing); }) {
   cache_.KeepLatestLarge();
 }
 

@@ -34,10 +34,10 @@ TEST(AtOnce, ExceptionIsPassedOnAndEndsTheRest) {
 }
 
 TEST(AtOnce, ThreadsInheritTheCancellationOfTheCaller) {
-  const GivenUpIf scope([] { return true; });
-  std::atomic<int> given_up = 0;
-  AtOnce(8, 4, [&](size_t) { given_up += IsGivenUp() ? 1 : 0; });
-  EXPECT_EQ(given_up, 8);
+  const AbandonedIf scope([] { return true; });
+  std::atomic<int> abandoned = 0;
+  AtOnce(8, 4, [&](size_t) { abandoned += IsAbandoned() ? 1 : 0; });
+  EXPECT_EQ(abandoned, 8);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(Pipeline, WhatNobodyWaitsForIsNotDecodedToItsEnd) {
   const Pipeline pipeline = Make({kLittle, kZstd, kGzip}, Uint16({4}));
   const Bytes encoded = *pipeline.Encode(Bytes(8));
   int asked = 0;
-  const GivenUpIf scope([&] { return ++asked > 1; });
+  const AbandonedIf scope([&] { return ++asked > 1; });
   EXPECT_EQ(pipeline.Decode(encoded).error().code, ErrorCode::kWouldBlock);
   EXPECT_EQ(asked, 2) << "before the first codec, and before the second";
 }

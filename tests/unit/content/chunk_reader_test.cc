@@ -216,7 +216,7 @@ TEST(ChunkReader, AChunkLargerThanTheCacheIsDecodedOnceWhileItIsRead) {
   fixture.served.Sweep();
   fixture.served.Sweep();
   EXPECT_EQ(reads(0), 1U) << "nobody had read it";
-  fixture.served.GiveUp(1);
+  fixture.served.Evict(1);
   EXPECT_EQ(reads(0), 1U) << "memory was short";
 }
 

@@ -71,7 +71,7 @@ TEST(StoredRanges, AReadOfAPlannedRangeFetchesAllOfIt) {
   EXPECT_EQ(fixture.Read(1, 0, 3), "2nd");
   EXPECT_EQ(fixture.Read(3, 0, 6), "fourth");
   EXPECT_EQ(fixture.reads(), 1U);
-  fixture.ranges.GiveUp(SIZE_MAX);
+  fixture.ranges.Evict(SIZE_MAX);
   EXPECT_FALSE(fixture.ranges.Has(*fixture.source, last)) << "gone with its bytes";
 }
 

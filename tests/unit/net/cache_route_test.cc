@@ -237,7 +237,7 @@ TEST_F(CacheRouteTest, ACacheThatIsWrongAgainAndAgainIsLeftAlone) {
 }
 
 TEST_F(CacheRouteTest, ACacheIsSilentIfNothingComesFromItAtAll) {
-  EXPECT_EQ(route_.patience(), milliseconds(5000));  // timeout=60
+  EXPECT_EQ(route_.timeout(), milliseconds(5000));  // timeout=60
   CacheRoute::Cache* cache = route_.Choose(Versioned(), kUrl, now_);
   const auto after = [&](int seconds) { return begin_ + std::chrono::seconds(seconds); };
   EXPECT_FALSE(route_.IsSilent(*cache, begin_, after(4)));

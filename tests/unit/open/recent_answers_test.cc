@@ -116,7 +116,7 @@ TEST_F(RecentAnswersTest, TheNextRequestOnlyTakesAnswersOfTheAgeThatItAccepts) {
 
 TEST_F(RecentAnswersTest,
        AnAnswerOnAnOldDocumentIsAcceptedForLongerAndNeitherAnAbsenceNorAYoungOne) {
-  const Patience patience{.share_of_age = 0.1, .most = hours(1)};
+  const AnswerReuse reuse{.share_of_age = 0.1, .most = hours(1)};
   {
     const AcceptedAnswers accepted(Age{0}, {});
     EXPECT_EQ(Text("a/zarr.json"), "one");
@@ -124,7 +124,7 @@ TEST_F(RecentAnswersTest,
   }
   Sleep(milliseconds(2));
   {
-    const AcceptedAnswers accepted(Age{1}, patience);
+    const AcceptedAnswers accepted(Age{1}, reuse);
     EXPECT_EQ(Text("a/zarr.json"), "one");
     EXPECT_EQ(server->count(Call::kRead, "a/zarr.json"), 1);
     EXPECT_EQ(Text("a/.zattrs"), "absent");
@@ -133,7 +133,7 @@ TEST_F(RecentAnswersTest,
   // A document whose next version may look the same.
   server->SetTimestampGranularityNs(int64_t{1'000'000'000} * 3600 * 24 * 365 * 100);
   for (int i = 0; i < 2; ++i) {
-    const AcceptedAnswers accepted(Age{1}, patience);
+    const AcceptedAnswers accepted(Age{1}, reuse);
     Sleep(milliseconds(2));
     EXPECT_EQ(Text("zarr.json"), "the root");
     EXPECT_EQ(Text("zarr.json"), "the root");

@@ -131,10 +131,10 @@ TEST(GateTest, StoreIsNotAskedForWhatNobodyWaitsForAnyMore) {
   const auto fake = std::make_shared<FakeStore>();
   fake->Put("k", "0123");
   const std::shared_ptr<const Store> store = Gate(fake);
-  bool is_given_up = false;
-  const GivenUpIf scope([&] { return is_given_up; });
+  bool is_abandoned = false;
+  const AbandonedIf scope([&] { return is_abandoned; });
   EXPECT_TRUE(store->Stat("k"));
-  is_given_up = true;
+  is_abandoned = true;
   fake->ResetCounts();
   EXPECT_EQ(store->Stat("k").error().code, ErrorCode::kWouldBlock);
   EXPECT_EQ(fake->total_count(), 0U);

@@ -89,7 +89,7 @@ struct PastCommitsTest : testing::TestWithParam<std::pair<bool, bool>> {  // inl
   // From here on objects are opened again, and documents read again.
   void ForgetWhatIsOpen() {
     const auto share = ProcessMemory().Take(1);
-    tree->GiveUp(UINT64_MAX);
+    tree->Evict(UINT64_MAX);
   }
   std::string Read(NodeId id) {
     std::string out(100, '\0');

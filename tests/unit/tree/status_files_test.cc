@@ -91,7 +91,7 @@ TEST(StatusFilesTest, BelongToTheOwnerOfTheStoreWhateverMemoryHasGivenUp) {
   store->SetOwner("", 0755, kOwner, kOwner);
   const auto tree = Tree::Open(store, {});
   ASSERT_TRUE(tree) << tree.error().message;
-  (*tree)->GiveUp(UINT64_MAX);
+  (*tree)->Evict(UINT64_MAX);
   const auto folder = (*tree)->LookUp(kRootId, ".zarrfs");
   ASSERT_TRUE(folder) << folder.error().message;
   EXPECT_EQ(folder->attributes.st_uid, kOwner);

@@ -56,13 +56,13 @@ TEST(TimeoutsTest, NamesOfASlowStoreLeaveHalfOfTheTimeToWhatItSaid) {
     const double life = std::clamp(age / 10, 1.0, 60.0);
     EXPECT_NEAR(by_age.Name(ctime_ns, {}), life / 2, 0.1);
     const double check =
-        std::max(seconds(by_age.check_age()), seconds(by_age.patience().For(ctime_ns)));
+        std::max(seconds(by_age.check_age()), seconds(by_age.reuse().For(ctime_ns)));
     EXPECT_NEAR(check, life / 2, 0.1);
   }
   const Timeouts fixed(Ttl(30), store);
   EXPECT_EQ(fixed.Name(0, {}), 15);
   EXPECT_EQ(seconds(fixed.check_age()), 15);
-  EXPECT_EQ(fixed.patience().For(0), Age{0}) << "no more than was asked for";
+  EXPECT_EQ(fixed.reuse().For(0), Age{0}) << "no more than was asked for";
 }
 
 TEST(TimeoutsTest, KnownAnswerHoldsForEverOnlyIfAllNamesCanBeInvalidated) {

@@ -16,12 +16,12 @@ namespace zarrfs::ctl {
 namespace {
 
 constexpr size_t kMaxAttributes = 40;
-constexpr size_t kLongestFact = 300;
-constexpr size_t kLongestFactName = 100;
+constexpr size_t kMaxFactLength = 300;
+constexpr size_t kMaxFactNameLength = 100;
 constexpr size_t kLargestValue = size_t{64} << 10;  // in bytes of memory; larger values are omitted
 
 std::string FactText(const Json& value) {
-  if (const std::string* text = TextOf(value)) return Shortened(*text, kLongestFact);
+  if (const std::string* text = TextOf(value)) return Shortened(*text, kMaxFactLength);
   if (MemoryOf(value) > kLargestValue) return fmt::format("{} values", value.size());
   // Joins the lines of the JSON into one line.
   std::string line;
@@ -30,7 +30,7 @@ std::string FactText(const Json& value) {
     if (c == ' ' && line.ends_with(' ')) continue;
     line += c;
   }
-  return Shortened(line, kLongestFact);
+  return Shortened(line, kMaxFactLength);
 }
 
 std::string DimensionsFact(const ArrayMetadata& metadata) {
@@ -38,7 +38,7 @@ std::string DimensionsFact(const ArrayMetadata& metadata) {
   std::vector<std::string> names;
   for (size_t i = 0; i < metadata.rank(); ++i) {
     names.push_back(fmt::format(
-        "{} {}", Shortened((*metadata.dimension_names)[i].value_or("-"), kLongestFactName),
+        "{} {}", Shortened((*metadata.dimension_names)[i].value_or("-"), kMaxFactNameLength),
         metadata.shape[i]));
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -65,12 +65,12 @@ Facts FactsOf(const Node& array, const StoredChunks* stored) {
   const auto add = [&](std::string name, std::string text) {
     if (!text.empty()) facts.emplace_back(std::move(name), std::move(text));
   };
-  add("type", Shortened(metadata.data_type.name, kLongestFact));
+  add("type", Shortened(metadata.data_type.name, kMaxFactLength));
   add("shape", DescribeShape(metadata.shape));
   add("dimensions", DimensionsFact(metadata));
   if (array.chunks == nullptr) {
     add("chunks", DescribeOuterShape(metadata));
-    add("codecs", Shortened(DescribeCodecs(metadata.codecs), kLongestFact));
+    add("codecs", Shortened(DescribeCodecs(metadata.codecs), kMaxFactLength));
     return facts;
   }
   const ArrayLayout& layout = array.chunks->layout();
@@ -80,7 +80,7 @@ Facts FactsOf(const Node& array, const StoredChunks* stored) {
     add("shards", fmt::format("{}, {} in all", DescribeOuterShape(metadata),
                               GroupedText(layout.outer_grid.size())));
   }
-  add("codecs", Shortened(DescribeCodecs(layout.inner_codecs), kLongestFact));
+  add("codecs", Shortened(DescribeCodecs(layout.inner_codecs), kMaxFactLength));
   add("size", SizesText(metadata, stored));
   add("fill value", FactText(FillValueJson(metadata)));
   if (array.is_v2()) add("format", "Zarr v2");
@@ -95,14 +95,14 @@ Facts AttributesOf(const Json& attributes) {
       facts.emplace_back("…", fmt::format("{} more", attributes.size() - kMaxAttributes));
       break;
     }
-    facts.emplace_back(Shortened(name, kLongestFactName), FactText(value));
+    facts.emplace_back(Shortened(name, kMaxFactNameLength), FactText(value));
   }
   return facts;
 }
 
 std::string TextAttribute(const Json& attributes, std::string_view name) {
   const std::string* text = TextOf(MemberOrNull(attributes, name));
-  return text == nullptr ? "" : Shortened(*text, kLongestFact);
+  return text == nullptr ? "" : Shortened(*text, kMaxFactLength);
 }
 
 std::string Unpacked(const Json& attributes, const std::string& least,

@@ -29,9 +29,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kLongestPageName = 200;
-constexpr size_t kLongestTreeLabel = 200;
-constexpr size_t kLongestAddress = 1000;
+constexpr size_t kMaxPageNameLength = 200;
+constexpr size_t kMaxTreeLabelLength = 200;
+constexpr size_t kMaxAddressLength = 1000;
 
 constexpr std::string_view kHead = R"(<!DOCTYPE html>
 <html lang="en">
@@ -140,13 +140,13 @@ class Page {
   [[nodiscard]] std::string Header() const REQUIRES(mutex_) {
     std::string name(NameOf(target_.source.text()));
     if (name.empty()) name = target_.source.text();
-    name = Shortened(name, kLongestPageName);
+    name = Shortened(name, kMaxPageNameLength);
     const std::time_t now = std::time(nullptr);
     std::string html = fmt::format(
         "{}<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<h1><bdi>{}</bdi></h1>\n", kHead,
         EscapeHtml(name), kPageStyle, EscapeHtml(name));
     html += fmt::format("<p class=\"dim\"><bdi>{}</bdi>, as of {:%Y-%m-%d %H:%M} UTC</p>\n",
-                        EscapeHtml(Shortened(target_.source.text(), kLongestAddress)),
+                        EscapeHtml(Shortened(target_.source.text(), kMaxAddressLength)),
                         fmt::gmtime(now));
     size_t arrays = 0;
     for (const PageNode& node : found_.nodes) arrays += node.is_array ? 1 : 0;
@@ -189,14 +189,14 @@ class Page {
     std::string name = "/";
     if (number == 0 && !node.path.empty()) name = node.path;
     if (number > 0) name = NameOf(node.path);
-    name = fmt::format("<bdi>{}</bdi>", EscapeHtml(Shortened(name, kLongestPageName)));
+    name = fmt::format("<bdi>{}</bdi>", EscapeHtml(Shortened(name, kMaxPageNameLength)));
     if (number < has_section_.size() && has_section_[number]) {
       name = fmt::format("<a href=\"#{}\">{}</a>", SectionId(number), name);
     }
     if (!node.problem.empty()) return name + "<span class=\"label\">cannot be used</span>";
     if (node.label.empty()) return name;
     return fmt::format("{}<span class=\"label\"><bdi>{}</bdi></span>", name,
-                       EscapeHtml(Shortened(node.label, kLongestTreeLabel)));
+                       EscapeHtml(Shortened(node.label, kMaxTreeLabelLength)));
   }
 
   static constexpr size_t kTagBytes = 32;  // the size of the HTML of a link to a section

@@ -13,18 +13,18 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr std::chrono::seconds kLongestWalk{20};
+constexpr std::chrono::seconds kMaxWalkTime{20};
 constexpr size_t kMaxKeptFailures = 100;
-constexpr size_t kLongestDimension = 60;  // in characters, for names and types in the tree
+constexpr size_t kMaxDimensionLength = 60;  // in characters, for names and types in the tree
 constexpr size_t kDeepestNode = 100;
 
 std::string LabelOf(const ArrayMetadata& metadata) {
-  std::string label = fmt::format("{} {}", Shortened(metadata.data_type.name, kLongestDimension),
+  std::string label = fmt::format("{} {}", Shortened(metadata.data_type.name, kMaxDimensionLength),
                                   DescribeShape(metadata.shape));
   if (!metadata.dimension_names || metadata.shape.empty()) return label;
   std::vector<std::string> names;
   for (const auto& name : *metadata.dimension_names) {
-    names.push_back(Shortened(name.value_or("-"), kLongestDimension));
+    names.push_back(Shortened(name.value_or("-"), kMaxDimensionLength));
   }
   return fmt::format("{} ({})", label, fmt::join(names, ", "));
 }
@@ -35,7 +35,7 @@ class Finder {
          PageNodes& found, Mutex& mutex)
       : hierarchy_(hierarchy),
         budget_(budget),
-        is_over_(budget.EndOf(kLongestWalk)),
+        is_over_(budget.EndOf(kMaxWalkTime)),
         on_node_(on_node),
         found_(found),
         mutex_(mutex) {}

@@ -200,7 +200,7 @@ class PlaneReader {
     const InnerIndex number{source_.layout().inner_grid.Linear({chunk.data(), plane_.at.size()})};
     // The lambda frees the decoded chunk before WithinMemory() lets another thread work alone.
     const Result<void> taken = WithinMemory([&]() -> Result<void> {
-      const GivenUpIf given_up(is_over_);
+      const AbandonedIf abandoned(is_over_);
       const auto elements = ElementsOf(number);
       if (!elements) return Fail(elements);
       const MutexLock lock(mutex_);

@@ -27,8 +27,8 @@ constexpr std::chrono::seconds kForPicture{10};
 constexpr std::chrono::seconds kForMap{4};
 
 constexpr size_t kMaxNamedFailures = 8;  // the maximum number of failures that a section names
-constexpr size_t kLongestPath = 400;
-constexpr size_t kLongestReason = 600;
+constexpr size_t kMaxPathLength = 400;
+constexpr size_t kMaxReasonLength = 600;
 // Small pictures are enlarged up to this width or height, in pixels.
 constexpr uint32_t kShownSide = 256;
 constexpr uint32_t kMinShown = 24;
@@ -81,7 +81,7 @@ class SectionMaker {
 
   Section Make() {
     html_ = fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", SectionId(number_),
-                        of_.path.empty() ? "/" : Bdi(Shortened(of_.path, kLongestPath)));
+                        of_.path.empty() ? "/" : Bdi(Shortened(of_.path, kMaxPathLength)));
     if (!of_.problem.empty()) Warn(of_.problem);
     if (node_ != nullptr && node_->array() != nullptr) {
       AddArray(*node_->array());
@@ -96,10 +96,10 @@ class SectionMaker {
 
  private:
   void Warn(std::string_view text) {
-    html_ += fmt::format("<p class=\"warn\">{}</p>\n", Bdi(Shortened(text, kLongestReason)));
+    html_ += fmt::format("<p class=\"warn\">{}</p>\n", Bdi(Shortened(text, kMaxReasonLength)));
   }
   void Say(std::string_view text) {
-    html_ += fmt::format("<p class=\"note\">{}</p>\n", Bdi(Shortened(text, kLongestReason)));
+    html_ += fmt::format("<p class=\"note\">{}</p>\n", Bdi(Shortened(text, kMaxReasonLength)));
   }
 
   // Adds a failure, unless a failure with the same message was already added.
@@ -188,7 +188,7 @@ class SectionMaker {
 
   void AddNoPicture(std::string_view why) {
     html_ +=
-        fmt::format("<p class=\"note\">picture: {}</p>\n", Bdi(Shortened(why, kLongestReason)));
+        fmt::format("<p class=\"note\">picture: {}</p>\n", Bdi(Shortened(why, kMaxReasonLength)));
   }
 
   // Adds the picture. Returns the number of failed chunks that are not in `failures`.
@@ -235,7 +235,7 @@ class SectionMaker {
     html_ += "<figure>" +
              ImageHtml(address, picture.width, picture.height,
                        std::max<uint32_t>(1, kShownSide / std::max(picture.width, picture.height)),
-                       fmt::format("{}: {}", Shortened(of_.path, kLongestPath), range));
+                       fmt::format("{}: {}", Shortened(of_.path, kMaxPathLength), range));
     if (picture.has_scale && !picture.least.empty()) {
       html_ += fmt::format("<div class=\"scale\"><span>{}</span><i></i><span>{}</span></div>",
                            EscapeHtml(picture.darkest), EscapeHtml(picture.brightest));
@@ -331,7 +331,7 @@ class SectionMaker {
       rows +=
           fmt::format("<tr{}><th>{}</th><td class=\"for\">{}</td><td>{}</td></tr>\n",
                       is_shown ? "" : " class=\"not\"", AllViews()[v]->name(),
-                      EscapeHtml(AllViews()[v]->readers()), Bdi(Shortened(text, kLongestReason)));
+                      EscapeHtml(AllViews()[v]->readers()), Bdi(Shortened(text, kMaxReasonLength)));
     }
     html_ +=
         "<div class=\"wide\"><table class=\"views\">\n<tr><th>view</th><th class=\"for\">for</th>"
