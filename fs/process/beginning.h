@@ -1,6 +1,6 @@
-// Beginning: tracks whether a child of the keeper has begun to run the program that it was started
-// to execute. The program may have lost its libraries, or its file system may hang. The keeper then
-// forks a copy of its own process to replace that child.
+// Beginning: tracks whether a child of the keeper has started to run its program after exec(2). The
+// program cannot start if its libraries are missing or its file system hangs. The keeper then
+// replaces the child with a forked copy of itself.
 #pragma once
 
 #include <optional>
@@ -22,16 +22,18 @@ class Beginning {
   Beginning(const std::string& mountpoint, std::string_view what)
       : mountpoint_(mountpoint), what_(what) {}
 
-  /// Records that a child was started. `executes`: the child executes a program, which will report
-  /// that it is running.
+  /// Records that a child was started. `executes` is true if the child executes a program, which
+  /// must then report that it runs.
   void OnStart(bool executes);
   /// Records that the child's program has reported that it is running.
   void OnBegun() { begun_ = true; }
   /// Records that the child has ended with `status`, from waitpid(2); nullopt if unknown.
   void OnEnd(std::optional<int> status);
-  /// Returns what to do with a child that has not begun. Call once a second while a child exists.
+  /// Returns what to do with a child whose program has not reported yet. Call once a second while a
+  /// child exists.
   [[nodiscard]] Step Tick();
-  /// True, once, if the child has ended before its program ran. Also logs the failure.
+  /// Returns true, and logs the failure, if the child ended before its program ran. Later calls
+  /// return false.
   [[nodiscard]] bool HasFailed();
 
   /// Logs why the program cannot be executed, from errno. Called in the child, before it continues
@@ -43,7 +45,7 @@ class Beginning {
   const std::string_view what_;
   bool executes_ = false;
   bool begun_ = false;
-  int ticks_ = 0;       // the number of calls of Tick() since the start of the child
+  int ticks_ = 0;       // calls of Tick() since the child started
   std::string failed_;  // how the child ended, such as "was ended by signal 9"
 };
 

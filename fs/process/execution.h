@@ -1,7 +1,7 @@
-// Executes a program in a child of the keeper, from a file that is already open: workers
-// (worker_start.h), fetchers (fetcher_start.h), and the trial of a newer program (upgrade.h). Each
-// program gets its state in inherited descriptors and in a memory file (fs/mount/start_message.h);
-// the number of the memory file is its second argument.
+// Executes a program in a child of the keeper, from a file that is already open. The program is a
+// worker (worker_start.h), a fetcher (fetcher_start.h), or the trial of a newer program
+// (upgrade.h). Its state is in inherited descriptors and in a memory file
+// (fs/mount/start_message.h). Its second argument is the descriptor number of the memory file.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace zarrfs {
 
-/// Opens the file of the running program, even if its path now leads to another file. Empty, with
-/// errno set, if it cannot be opened. Call before the working folder changes.
+/// Opens the program file of this process, even if the file's path now leads to another file. On
+/// failure the result is empty, and errno is set. Call before the working folder changes.
 [[nodiscard]] Descriptor OpenThisProgram();
 
 /// The argv[0] of this process, which is also the argv[0] of the programs that it executes.
@@ -29,13 +29,13 @@ struct ProgramStart {
   StartMessage state;
   MountOptions options;
 };
-/// Reads the start message from the memory file with the number `number`, in the executed program.
-/// Fails if `check` does not accept the message.
+/// Reads the start message in the executed program, from the memory file with the descriptor number
+/// `number`. Fails if `check` rejects the message.
 [[nodiscard]] Result<ProgramStart> TakeStart(const char* number,
                                              Result<void> (*check)(const StartMessage&));
 
-/// Ends the process after flushing its log. No destructors run, because threads that are stuck in a
-/// request still use the objects.
+/// Flushes the log and ends the process. No destructors run, because a thread that is stuck in a
+/// request may still use the objects.
 [[noreturn]] void EndProcess(int code);
 
 }  // namespace zarrfs

@@ -1,6 +1,6 @@
 // The heartbeat of a worker: a message that the worker sends to its keeper every five seconds, and
 // the conclusions that the keeper draws from it. A worker that is stopped, or whose threads all
-// hang, sends none.
+// hang, sends no heartbeat.
 #pragma once
 
 #include <chrono>
@@ -33,13 +33,13 @@ class Heartbeat {
   using Clock = std::chrono::steady_clock;
 
   static constexpr auto kPeriod = std::chrono::seconds(5);
-  static constexpr int kAlarm =
-      3;  // the number of periods without a heartbeat, or without an answer, before an alarm
-  /// The maximum time that counts between two ticks. The keeper ticks once a second.
+  /// The number of periods without a heartbeat, or without an answer, that cause an alarm.
+  static constexpr int kAlarm = 3;
+  /// Limit of the time that is counted between two ticks. The keeper ticks once a second.
   static constexpr auto kMaxTick = std::chrono::seconds(2);
 
-  /// Call when another worker has started, or when the worker no longer exists. A worker is watched
-  /// only after its first heartbeat.
+  /// Forgets the worker. Call when another worker has started, or when the worker no longer exists.
+  /// A worker is watched only after its first heartbeat.
   void Reset() { *this = {}; }
   void OnBeat(const Beat& beat);
   void OnTick(Clock::time_point now);

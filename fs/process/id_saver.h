@@ -5,8 +5,8 @@
 
 namespace zarrfs {
 
-/// Starts a thread that saves the ids once a second until the process ends. An error is logged
-/// once, and again only after a success in between.
+/// Starts a thread that saves the ids once a second until the process ends. Logs only the first of
+/// consecutive errors.
 void StartSavingIds(IdFile file);
 
 }  // namespace zarrfs

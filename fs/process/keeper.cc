@@ -37,8 +37,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a killed worker may take to end if the mount ends with it. It may have gigabytes of
-// memory to free.
+// How long a killed worker may take to exit before the mount is aborted. The worker may have
+// gigabytes of memory to free.
 constexpr auto kDyingLimit = std::chrono::seconds(3);
 // The interval at which the keeper checks for a killed worker that cannot end, in milliseconds.
 constexpr int kWatchMs = 1000;
@@ -62,7 +62,7 @@ class Keeper {
  private:
   // Starts the first worker.
   Result<void> Start();
-  // Reports a failed start, once. Does nothing after a successful start.
+  // Reports a failed start. Does nothing if the result of the start was already reported.
   void EndStart(int code, std::string_view line);
   // Reports a failed start and ends the worker.
   void FailStart(int code, std::string_view line) {
@@ -93,7 +93,7 @@ class Keeper {
   void OnWorkerFailed(const Message& message);
   // Ends the worker, and the mount with it.
   void EndWorker();
-  // Asks the worker to end, or kills it at once if it cannot be asked (`can` is false).
+  // Asks the worker to end, or kills it immediately if it cannot be asked (`can` is false).
   // KillLateWorker() kills a worker that was asked and does not end.
   void AskWorkerToEnd(bool can);
   // Kills or abandons a worker that should have ended. Returns how long the loop may wait, in
@@ -119,7 +119,7 @@ class Keeper {
   std::string UncleanEnd() const;
   const std::string& mountpoint() const { return mount_.path(); }
 
-  MountOptions options_;  // as last read; its `config` is the last read configuration
+  MountOptions options_;  // the options as last reloaded, including their `config`
   // The configuration in use, except live settings.
   const std::vector<std::string> config_in_force_;
   const ServiceManager service_manager_{options_.foreground};
@@ -141,10 +141,10 @@ class Keeper {
   bool ending_ = false;
   // True if the worker was asked to end so that a worker of another program can replace it.
   bool replaces_ = false;
-  bool gives_up_ = false;  // the mount ends with the worker
+  bool gives_up_ = false;  // true if the mount ends with the worker
   LateWorker late_;        // for a worker that was asked to end
   LateWorker gone_;        // for a worker whose connection to the kernel has ended
-  std::optional<Clock::time_point> dying_since_;  // when the worker was first seen past serving
+  std::optional<Clock::time_point> dying_since_;  // when IsPastServing() became true
   Clock::time_point watched_at_ = Clock::now();
 };
 
@@ -152,9 +152,9 @@ Result<void> Keeper::Start() {
   auto taken = TakeSignals();
   if (!taken) return Fail(taken);
   signals_ = *std::move(taken);
-  // The keeper's memory has keys from the environment, for the fetcher.
+  // Protects the keeper's memory, which has keys from the environment, for the fetcher.
   prctl(PR_SET_DUMPABLE, 0);
-  // Even in the foreground, because the working folder may be below the mount point.
+  // Needed even in the foreground, because the working folder may be below the mount point.
   if (chdir("/") != 0) spdlog::debug("chdir /: {}", ErrnoText(errno));
   if (auto watched = WatchProcess(); !watched) return watched;
   if (auto started = workers_.StartFetcher(); !started) return started;
@@ -272,8 +272,8 @@ void Keeper::OnSignal() {
 void Keeper::OnEndingSignal(uint32_t number) {
   if (starting()) return FailStart(kExitSystem, "interrupted before the mount was ready");
   if (ending_) return workers_.Kill();
-  // A service manager also sends SIGTERM if the worker was killed. The signal is then not a request
-  // to unmount, and the mount ends with the last process that uses it.
+  // A service manager also sends SIGTERM if the worker was killed. That signal is not a request to
+  // unmount, so the mount ends with the last process that uses it.
   const bool is_news = workers_.WasJustKilled();
   if (!unmounting_.was_asked() && !EndingIsAlwaysAsked() && (is_news || workers_.IsDying())) {
     unmounting_.set_was_asked();

@@ -26,7 +26,8 @@
 namespace zarrfs {
 namespace {
 
-// The maximum age of the check of a zip file: at most half of ttl=, so a change is noticed in time.
+// The maximum age of the last check of a zip file: half of ttl= at most, so a change is noticed in
+// time.
 Age ZipAge(const MountOptions& options) {
   if (!options.ttl) return kZipAge;
   const std::chrono::duration<double> seconds(std::min(*options.ttl / 2, 1.0));

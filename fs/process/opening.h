@@ -15,7 +15,8 @@
 namespace zarrfs {
 
 /// Opens the folder of the store (Location::folder) if it is below the mount point. After mounting,
-/// the folder's path leads into the mount and must not be opened. Empty for any other store.
+/// the folder's path leads into the mount and must not be opened. The result is empty for any other
+/// store.
 [[nodiscard]] Descriptor OpenHiddenSource(const MountOptions& options);
 
 /// Opens the store and its tree. `start.source` must be from OpenHiddenSource();
@@ -25,7 +26,7 @@ namespace zarrfs {
                                                      WorkerStart& start, Descriptor ids,
                                                      std::function<void()> on_out_of_reach);
 
-/// The parts of a store that an existing mount has opened and read; see WorkerStart::source and
+/// The parts of a store that a live mount has already opened and read; see WorkerStart::source and
 /// StoreFetcher.
 struct OpenedBefore {
   Descriptor source = {};

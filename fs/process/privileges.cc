@@ -18,10 +18,10 @@
 namespace zarrfs {
 namespace {
 
-// The range of users for workers and fetchers. It is systemd's range for services without an
-// account (DynamicUser=), so no account has these users, and journald keeps their messages with
-// those of the system. Mounts have different users while there are fewer mounts than users, because
-// the kernel limits inotify instances per user, by default to 128.
+// The range of user ids for workers and fetchers. It is systemd's range for services without an
+// account (DynamicUser=). So no account has these ids, and journald keeps messages of these users
+// with those of the system. Each mount gets its own ids until the range is exhausted, because the
+// kernel limits inotify instances per user, by default to 128.
 constexpr uid_t kFirstUser = 61184;
 constexpr uid_t kUsers = 4336;
 
@@ -74,7 +74,7 @@ void KeepMountPrivileges() {
                                      CAP_KILL};
   KeepInBoundingSet(kWanted);
   KeepOnly(kWanted);
-  // Not for other users, who mount through fusermount3, which is set-uid root.
+  // Other users mount through fusermount3, which is set-uid root and would fail with no_new_privs.
   if (geteuid() == 0) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 

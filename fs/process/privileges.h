@@ -12,8 +12,8 @@ namespace zarrfs {
 /// Keeps the capabilities that a keeper needs, and drops all others. Mounting and unmounting need
 /// CAP_SYS_ADMIN, and CAP_DAC_READ_SEARCH for the path to the mount point. The next worker needs
 /// CAP_SETUID and CAP_SETGID to change its user, and the keeper needs CAP_KILL to kill that worker.
-/// For root, programs that the process starts get no other capability. The fusermount3 of other
-/// users is not restricted.
+/// If root mounts, programs that the keeper starts cannot gain other capabilities. For other users,
+/// fusermount3 can.
 void KeepMountPrivileges();
 
 /// Keeps only CAP_DAC_READ_SEARCH, to read any store. The process and the programs that it starts
@@ -25,8 +25,8 @@ std::string KeepReadPrivileges(std::optional<uid_t> user);
 /// Drops all capabilities and every way to gain one. The user stays the same.
 void KeepNoPrivileges();
 
-/// The number of a user without an account, for a process of the mount of `keeper`. The worker and
-/// the fetcher of a mount get different users.
+/// Returns the id of a user without an account, for the worker or the fetcher of the mount that
+/// `keeper` owns. The two get different users.
 [[nodiscard]] uid_t UserWithoutAccount(pid_t keeper, bool is_fetcher);
 
 /// The effective capabilities of this thread: "cap_dac_read_search", "cap_sys_admin,cap_chown",

@@ -9,14 +9,14 @@ namespace zarrfs {
 
 class ServiceManager {
  public:
-  /// `listens`: the mount is in the foreground. No service manager waits for a mount in the
-  /// background, so the functions below do nothing.
+  /// `listens` is true if the mount is in the foreground. For a mount in the background no service
+  /// manager waits, and the functions below do nothing.
   explicit ServiceManager(bool listens) : listens_(listens) {}
 
   /// True if a service manager has started this process.
   [[nodiscard]] static bool Exists();
 
-  /// Reports that the mount serves. `status` is one line, as in the output of `systemctl status`.
+  /// Reports that the mount is ready. `status` is one line, which `systemctl status` shows.
   void Ready(std::string_view status) const { Tell("READY=1\n" + Status(status)); }
   void Reloading() const;
   void Stopping(std::string_view status) const { Tell("STOPPING=1\n" + Status(status)); }

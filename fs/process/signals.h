@@ -14,13 +14,13 @@ namespace zarrfs {
 /// signals again.
 [[nodiscard]] Result<Descriptor> TakeSignals();
 
-/// True if SIGTERM and SIGINT are always requests to unmount. Otherwise, a service manager may also
-/// send one because the kernel has killed a worker to free memory. The service manager of a unit
-/// with OOMPolicy=continue does not; such units set ZARRFS_OOM_POLICY=continue in the environment.
+/// True if every SIGTERM and SIGINT is a request to unmount. Otherwise, a service manager may also
+/// send SIGTERM after the kernel has killed a worker to free memory. With OOMPolicy=continue the
+/// service manager does not; such units set ZARRFS_OOM_POLICY=continue in the environment.
 [[nodiscard]] bool EndingIsAlwaysAsked();
 
-/// The log level that a SIGUSR2 requests, one of kLogLevels. kInvalidArgument if the number sent
-/// with the signal is not the number of a level.
+/// Returns the log level that a SIGUSR2 requests, one of kLogLevels. Fails with kInvalidArgument if
+/// the number sent with the signal is not the number of a level.
 [[nodiscard]] Result<std::string_view> LevelAskedFor(const signalfd_siginfo& signal);
 
 }  // namespace zarrfs

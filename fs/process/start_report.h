@@ -1,5 +1,5 @@
-// StartReport: reports once how the start of a mount has ended, from the keeper to the process that
-// waits for the start. If no process waits, as in the foreground, a failure is printed.
+// StartReport: the keeper's only report on the start of a mount, sent to the process that waits for
+// the start. In the foreground no process waits, and a failure is printed.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ namespace zarrfs {
 
 class StartReport {
  public:
-  /// `waiting` leads to the process that waits; closed if there is none.
+  /// `waiting` is the channel to the waiting process; closed if no process waits.
   explicit StartReport(Channel waiting) : waiting_(std::move(waiting)) {}
 
   [[nodiscard]] bool is_pending() const { return state_ == State::kPending; }
@@ -23,7 +23,7 @@ class StartReport {
   /// Reports a failure; `code` is the exit code of the waiting process.
   void Fail(int code, std::string_view line);
 
-  /// Becomes readable when the waiting process ends; -1 if there is none.
+  /// A descriptor on which poll() reports the end of the waiting process; -1 if no process waits.
   [[nodiscard]] int fd() const { return waiting_.fd(); }
   void Close() { waiting_.Close(); }
 

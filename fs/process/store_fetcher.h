@@ -1,6 +1,6 @@
-// StoreFetcher: the keeper's handle of the fetcher, the process that fetches objects for a mount of
-// a bucket or web server, or for virtual chunks in these. For any other mount no fetcher exists,
-// and every member does nothing.
+// StoreFetcher: the keeper's handle on the fetcher, the process that fetches objects from a bucket
+// or web server. A mount needs a fetcher if its store or its virtual chunks are there. For any
+// other mount, every member does nothing.
 #pragma once
 
 #include <chrono>
@@ -17,10 +17,10 @@
 
 namespace zarrfs {
 
-/// The files that options name. They are opened and read once per mount.
+/// The files that the options name. They are opened and read once per mount.
 struct OpenedFiles {
-  // The contents of the files of headers= and query=: those of the store, and of each prefix of
-  // virtual= that is not local.
+  // The contents of the files that headers= and query= name, for the store and for each remote
+  // prefix of virtual=.
   std::vector<SecretTexts> secrets = {};
   Descriptor list = {};  // the file of list=; may be empty
 };

@@ -1,6 +1,6 @@
-// Unmounting: how a keeper unmounts after a signal. A mount in use is not unmounted at first; a
-// second signal detaches it. A service manager sends no second signal, so after its signal the
-// mount is detached when a time limit has passed.
+// Unmounting: unmounts on behalf of a keeper after a signal. The first signal leaves a mount in use
+// mounted; the second detaches it. A service manager sends no second signal, so after its signal
+// the mount is detached when a time limit has passed.
 #pragma once
 
 #include <chrono>
@@ -15,11 +15,11 @@ class Unmounting {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// How long programs may use a mount after its service manager has sent a signal.
+  /// How long a mount may stay in use after SIGTERM from a service manager, before it is detached.
   static constexpr auto kBusyLimit = std::chrono::seconds(5);
 
-  /// `mount` must outlive this object. `in_foreground`: a service manager may have started the
-  /// process.
+  /// `mount` must outlive this object. `in_foreground` is true if a service manager may have
+  /// started the process.
   Unmounting(OwnMount& mount, bool in_foreground) : mount_(mount), in_foreground_(in_foreground) {}
 
   /// Handles a signal. False if the mount is in use; the log says what happens next. True if the
@@ -28,10 +28,10 @@ class Unmounting {
   /// Tries again to unmount after a signal from a service manager. Returns true once the mount is
   /// unmounted or detached. Call once a second.
   [[nodiscard]] bool TryAgain();
-  /// After success, true if the mount was detached, so programs that use it keep it.
+  /// After success, true if the mount was detached, so programs can continue to use its open files.
   [[nodiscard]] bool is_detached() const { return is_detached_; }
 
-  /// True if a signal has arrived that did not unmount.
+  /// True if an earlier signal could not unmount, because the mount was in use.
   [[nodiscard]] bool was_asked() const { return was_asked_; }
   /// Makes the next signal detach the mount.
   void set_was_asked() { was_asked_ = true; }

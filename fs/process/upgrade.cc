@@ -137,7 +137,7 @@ Upgrade::Step Upgrade::Advance() {
   if (message && message->kind == Message::Kind::kState && !under_way_) return Step::kTell;
   const bool is_upgrade = message && message->kind == Message::Kind::kUpgrade && message->passed;
   if ((!is_settings && !is_upgrade) || under_way_) {
-    asker_.Close();  // the asker has stopped waiting for a report
+    asker_.Close();  // the asker is gone, or this request is not valid now
     return Step::kNone;
   }
   if (is_settings) {

@@ -5,8 +5,9 @@
 //            address to the keeper with SIGUSR1. Passes its own program file, and waits for the
 //            report
 //   trial    a child of the keeper that runs the new program: reads the start message of a worker
-//            (fs/mount/start_message.h), computes its promises to the kernel, and opens the store.
-//            If the trial fails or takes too long, nothing changes, and the asker gets the reason
+//            (fs/mount/start_message.h), checks that its answer to FUSE_INIT would be the same, and
+//            opens the store. If the trial fails or takes too long, nothing changes, and the asker
+//            gets the reason
 //   keeper   asks the old worker to end, and starts a worker of the new program, which continues
 //            as if the old one had crashed. If the new worker cannot serve, the keeper returns to
 //            the old program
@@ -14,8 +15,8 @@
 // Only root and the user of the keeper may ask. So a mount by root runs only programs that root has
 // chosen, and a mount by another user runs programs only as that user.
 //
-// In the same way, an asker requests other live settings, or the state of the mount. Such requests
-// need no trial.
+// An asker can also request other live settings, or the state of the mount. These requests need no
+// trial.
 #pragma once
 
 #include <sys/signalfd.h>
@@ -103,12 +104,12 @@ class Upgrade {
 /// of a mount.
 [[nodiscard]] Result<void> AskToSet(pid_t keeper, const std::string& settings);
 
-/// Returns the problem that the heartbeat of a mount's worker has found; "" for none. Fails if
-/// there is no reply within a second, or if the process is not the keeper of `mount`.
+/// Asks `keeper` which problem the heartbeat of its worker shows; "" for none. Fails if there is no
+/// reply within a second, or if the process is not the keeper of `mount`.
 [[nodiscard]] Result<std::string> AskForAlarm(pid_t keeper, dev_t mount);
 
-/// Runs a trial if the arguments are `zarrfs --try N …`, which the keeper passes. N is the number
-/// of the memory file. Returns the exit code; nullopt for other arguments.
+/// Runs a trial if the arguments are `zarrfs --try N …`, which the keeper passes. N is the
+/// descriptor number of the memory file. Returns the exit code; nullopt for other arguments.
 [[nodiscard]] std::optional<int> RunAsTrial(int argc, char** argv);
 
 }  // namespace zarrfs

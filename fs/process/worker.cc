@@ -51,11 +51,11 @@ using Clock = std::chrono::steady_clock;
 
 // How long pending requests may take after the mount has ended.
 constexpr auto kGrace = std::chrono::seconds(2);
-// The interval at which the main thread is woken when it should end, because one signal may arrive
-// before it waits.
+// How often the main thread is signaled until it ends, in milliseconds. A single signal may arrive
+// before the thread waits.
 constexpr int kWakeMs = 100;
-// The minimum lifetime of a worker whose store is out of reach. It keeps the number of workers that
-// end within a minute low enough for a worker, not a caretaker, to take over.
+// The minimum lifetime of a worker whose store is out of reach. If such workers ended sooner, more
+// than five could end within a minute, and a caretaker would take over.
 constexpr auto kMinTime = std::chrono::seconds(20);
 
 // The milliseconds until `time`, rounded up; 0 if it has passed.
@@ -95,8 +95,8 @@ class Worker {
   // Handles a message from the keeper; false at the end of the channel.
   bool HandleMessage();
 
-  // The source now leads to a folder outside the sandbox. Ends this worker, because the sandbox of
-  // the next worker will include the folder.
+  // Called when the source leads to a folder outside the sandbox. Ends this worker, because the
+  // sandbox of the next worker will include the folder.
   void OnOutOfReach() {
     if (WhyNoIoUring(options_).empty()) return;  // no other worker could take over
     is_out_of_reach_ = true;
@@ -232,8 +232,8 @@ void Worker::SendBeat() const {
 }
 
 void Worker::Attend() {
-  // A worker that takes over may serve a mount that other mounts cover, or that is detached and in
-  // use.
+  // A worker that takes over skips the check, because its mount may be covered by another mount, or
+  // detached and still in use.
   if (const auto answers = takes_over_ ? Result<void>() : CheckAnswers(); !answers) {
     FailStart(fmt::format("{} was mounted, but does not answer: {}", mountpoint_,
                           answers.error().message));
@@ -257,10 +257,10 @@ void Worker::Attend() {
       next_beat = Clock::now() + Heartbeat::kPeriod;
     }
     // The end of libfuse's loop is noticed after up to one period. Polling the FUSE device would
-    // notice it at once, but would wake this thread for each request.
+    // notice it immediately, but would wake this thread for each request.
     poll(&wait, 1, deadline ? kWakeMs : MsUntil(next_beat));
-    // Without a keeper, the mount cannot be unmounted. A dead mount is better than a mount without
-    // an owner.
+    // A mount without a keeper can no longer be unmounted by its owner, so this worker ends and
+    // leaves a dead mount.
     if (wait.revents != 0 && !HandleMessage()) EndProcess(kExitSystem);
     EndIfOutOfReach();
     if (!end_requested_ && fuse_session_exited(session_) == 0) continue;
@@ -319,7 +319,7 @@ void SetSignals();
 // Limits the size of files, because no other limit covers a memory file that is not mapped. Leaves
 // room for the journal of ids. Sets no limit if a log in the foreground is written to a file.
 void LimitFiles(const MountOptions& options) {
-  // Including the header of the journal.
+  // The journal and its header.
   constexpr rlim_t kLargest = IdJournal::kMaxBytes + (uint64_t{1} << 20);
   struct stat log = {};
   if (options.foreground && fstat(STDERR_FILENO, &log) == 0 && S_ISREG(log.st_mode)) return;

@@ -14,9 +14,9 @@
 namespace zarrfs {
 namespace {
 
-// The capacity of the pipe. It is enough for the lines of a second; each line takes a page.
+// The capacity of the pipe: enough for the lines of one second. Each line takes a page.
 constexpr int kPipeBytes = 1 << 20;
-// The maximum number of lines read in one call. The keeper then handles other events.
+// The maximum number of lines read in one call, after which the keeper handles other events.
 constexpr int kMaxAtOnce = 256;
 
 }  // namespace

@@ -49,7 +49,7 @@ constexpr std::array<LocalType, 19> kLocalTypes = {{{"ext2", 0xEF53},
                                                     {"erofs", 0xE0F5E1E2},
                                                     {"overlay", 0x794C7630},
                                                     {"ntfs3", 0x7366746E}}};
-// File systems that contain no stores, or are never entered.
+// File systems that contain no store, or that the worker never enters.
 constexpr std::array<std::string_view, 24> kOtherTypes = {
     "proc",    "sysfs",     "devtmpfs",    "devpts",   "securityfs", "debugfs",
     "tracefs", "cgroup",    "cgroup2",     "configfs", "fusectl",    "efivarfs",
@@ -98,7 +98,7 @@ void AddFile(const Location& place, const Add& add, std::vector<std::string>& re
 Places PlacesToRead(const MountOptions& options, const Descriptor& source) {
   Places places;
   std::vector<MountedFolder> mounted;
-  // Skips a folder that does not exist; opening the store reports it later.
+  // Skips a folder that does not exist; opening the store reports the missing folder later.
   const auto add = [&](const std::string& folder) {
     const Descriptor fd(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return false;
@@ -135,8 +135,8 @@ Places PlacesToRead(const MountOptions& options, const Descriptor& source) {
 
 SandboxRules RulesFor(const MountOptions& options, Places places) {
   SandboxRules rules{.readable = std::move(places.readable), .writable = {"/dev/null"}};
-  // The worker reads the mount table there. The folder stays open, because otherwise the kernel may
-  // evict its inode, and the rule with the inode.
+  // The worker reads the mount table in /proc/self. The descriptor stays open because the kernel
+  // could otherwise evict the folder's inode and, with it, the Landlock rule.
   [[maybe_unused]] static const int own = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
   rules.readable.emplace_back("/proc/self");
   rules.readable.emplace_back("/proc/sys/fs/fuse");     // libfuse 3.17 reads limits there

@@ -15,7 +15,8 @@
 namespace zarrfs {
 
 struct WorkerSandbox {
-  std::string text;  // such as "landlock 6, seccomp, uid 61211, no network", with reasons for gaps
+  // Such as "landlock 6, seccomp, uid 61211, no network", with the reason for each missing part.
+  std::string text;
   bool is_whole = false;  // true if the kernel and this program support Landlock and seccomp
 };
 
@@ -41,7 +42,7 @@ struct WorkerSandbox {
 struct MountedFolder {
   std::string path;  // absolute, without symbolic links
   uint64_t mount_id = 0;
-  // The type of its file system, from statfs(2); used if the mount table lacks the mount.
+  // The folder's type of file system, from statfs(2); used if the mount table lacks the mount.
   uint32_t type = 0;
 };
 

@@ -25,11 +25,11 @@ struct WorkerStart {
   Channel keeper;
   pid_t keeper_pid = -1;
   std::string keeper_version = ZARRFS_VERSION;
-  uint64_t start_format = StartMessage::kFormat;  // the keeper's format
-  bool takes_over = false;                        // an earlier worker has served the mount
+  uint64_t start_format = StartMessage::kFormat;  // the format of the keeper's start messages
+  bool takes_over = false;                        // true if an earlier worker has served the mount
   Descriptor ids = {};       // the file of the IdJournal; empty if no worker can take over
   Descriptor ids_file = {};  // the file of the IdFile; empty if the option `ids` is not set
-  /// The folder of the store (Location::folder), if the mount hides its path.
+  /// The folder of the store (Location::folder), if the mount covers the folder's path.
   Descriptor source = {};
   /// The channel to the fetcher of a store behind a network, from StoreFetcher; otherwise empty.
   Descriptor fetch_socket = {};

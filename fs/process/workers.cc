@@ -28,7 +28,7 @@ namespace {
 // A worker that ends is replaced, but at most kMaxEnds times in kEndsPeriod.
 constexpr size_t kMaxEnds = 5;
 constexpr auto kEndsPeriod = std::chrono::seconds(60);
-// The pause before the next worker, after a worker that could not open the store.
+// The pause before the next start, after a worker could not take over or a caretaker has ended.
 constexpr auto kPauseAfterFailure = std::chrono::seconds(2);
 // How long to wait for the file of ids. A mount that was just unmounted may still use it.
 constexpr auto kIdFileTimeout = std::chrono::seconds(5);
@@ -79,7 +79,7 @@ void Workers::SaveIds() {
 }
 
 void Workers::RunChild(WorkerStart start, bool executes) {
-  // The setting survives exec(2). The new program could hang before it makes the setting itself.
+  // PR_SET_PDEATHSIG survives exec(2). The new program could hang before it sets this itself.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.keeper_pid) _exit(kExitSystem);
   in_child_();
@@ -116,7 +116,7 @@ bool Workers::WatchBegin() {
   const auto step = beginning_.Tick();
   if (step == Beginning::Step::kKill) Kill();
   if (step != Beginning::Step::kLeaveBehind) return false;
-  LeaveBehind();  // the file system of its program does not answer
+  LeaveBehind();  // the file system of the worker's program does not answer
   beginning_.OnEnd(std::nullopt);
   return true;
 }

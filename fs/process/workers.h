@@ -1,4 +1,4 @@
-// Workers: the keeper's handle of the workers, the processes that answer the kernel for a mount,
+// Workers: the keeper's handle on the workers, the processes that answer the kernel for a mount,
 // one after the other. Starts the next worker when one has ended or cannot end. If more than five
 // workers end within a minute, a caretaker answers with errors (fs/fuse/caretaker.h).
 #pragma once
@@ -43,7 +43,7 @@ class Workers {
   void set_program(Descriptor program) { program_ = std::move(program); }
   /// Adds the parts of the start message that the trial of a newer program needs.
   void AddTo(StartMessage& state) const;
-  /// Makes the journal of ids, with which workers can take over from each other. Call before any
+  /// Creates the id journal, which lets each worker take over from its predecessor. Call before any
   /// other function.
   [[nodiscard]] Result<void> MakeJournal();
   /// Saves the ids for the next mount, if the option ids names a file. Call when no more workers
@@ -74,9 +74,9 @@ class Workers {
   [[nodiscard]] int fd() const { return channel_ && !cut_off_at_ ? channel_->fd() : -1; }
   /// The pipe of the worker's log, for poll(); Attend() reads it.
   [[nodiscard]] int log_fd() const { return log_.fd(); }
-  /// Returns the worker's next message; call when fd() is readable. nullopt for a heartbeat, and if
-  /// the worker was cut off. After the end of its channel, a worker has kEndLimit to end by itself.
-  /// A worker that sends a message that it may not send is killed at once.
+  /// Returns the worker's next message; call when fd() is readable. Returns nullopt for a
+  /// heartbeat, and if the worker was cut off. A worker whose channel has ended must exit within
+  /// kEndLimit. A worker that sends an unexpected message is killed immediately.
   std::optional<Message> Receive();
   /// The worker's version; "" before its first message.
   [[nodiscard]] const std::string& version() const { return version_; }
@@ -91,15 +91,15 @@ class Workers {
     bool by_signal = false;
     int number = 0;  // the signal, or the exit code
   };
-  /// True if the worker's channel has ended, or the worker sent a message that it may not send; see
+  /// True if the worker's channel has ended, or if the worker sent an unexpected message; see
   /// Receive().
   [[nodiscard]] bool is_cut_off() const { return cut_off_at_.has_value(); }
   /// True if the worker was cut off less than kEndLimit ago.
   [[nodiscard]] bool ends_soon() const {
     return cut_off_at_ && Clock::now() - *cut_off_at_ < kEndLimit;
   }
-  /// Reaps the worker that was cut off, and returns how it ended; nullopt if it still runs, or none
-  /// was cut off. Kills a worker that still runs after kEndLimit. Never waits.
+  /// Reaps the worker that was cut off, and returns how it ended; nullopt if the worker still runs,
+  /// or if no worker was cut off. Kills a worker that still runs after kEndLimit. Never waits.
   std::optional<End> TryReap();
   /// Abandons a worker that cannot be reaped.
   void LeaveBehind();
@@ -114,8 +114,8 @@ class Workers {
   [[nodiscard]] bool has_left_behind() const { return !left_behind_.empty(); }
   /// How the last worker ended: "was ended by signal 9"; "" after a normal end.
   [[nodiscard]] const std::string& last_end() const { return last_end_; }
-  /// True if a worker was ended by SIGKILL in the last two seconds, but not by Kill(). If the
-  /// kernel kills a worker and a service manager then ends the whole service, it does so within
+  /// True if a worker was ended by SIGKILL in the last two seconds, but not by Kill(). A service
+  /// manager that ends the whole service, because the kernel has killed a worker, does so within
   /// that time.
   [[nodiscard]] bool WasJustKilled() const;
   void NoteKill() { last_end_ = "was killed"; }
@@ -128,7 +128,7 @@ class Workers {
   /// schedules another attempt if the start fails. Call after the old worker or caretaker has ended
   /// or was abandoned.
   void StartOf(Descriptor program);
-  /// Keeps the new program, after one of its workers has served.
+  /// Makes the new program permanent. Call after one of its workers has served.
   void Keep() { former_program_.reset(); }
   /// Returns to the former program for the next workers.
   void GoBack();
@@ -149,7 +149,8 @@ class Workers {
   [[nodiscard]] Result<void> Start(bool takes_over, bool executes);
   [[noreturn]] void RunChild(WorkerStart start, bool executes);
   // True if the worker may send a message of this kind now. A worker sends kStarted, kOpened and
-  // kReady in this order, and kFailed at any time, each once; heartbeats from kReady on.
+  // kReady in this order, and kFailed at any time. It sends each of them at most once. Heartbeats
+  // may follow kReady.
   bool Expects(Message::Kind kind);
   void StartOrPlan();
   void LogAlarm();
@@ -161,13 +162,13 @@ class Workers {
   const std::vector<std::string>& config_;
   const std::string& mountpoint_;
   Descriptor program_;
-  Descriptor former_program_;  // set until Keep()
+  Descriptor former_program_;  // the program before an upgrade, until Keep()
   StoreFetcher fetcher_{options_, config_, program_};
   const std::function<void()> in_child_;
   std::optional<Channel> channel_;
   pid_t pid_ = -1;                      // -1 if no worker runs
   Descriptor ids_;                      // the file of the IdJournal
-  Descriptor ids_file_;                 // the file of the IdFile, if the option names one
+  Descriptor ids_file_;                 // the file of the IdFile, if the option `ids` names one
   Descriptor source_;                   // see WorkerStart::source
   std::string last_end_;                // see last_end()
   std::deque<Clock::time_point> ends_;  // the times at which workers ended in the last kEndsPeriod
