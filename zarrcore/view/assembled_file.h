@@ -17,8 +17,8 @@
 
 namespace zarrfs {
 
-/// How elements are encoded in a file. They are widened, then converted, then put into the file's
-/// byte order.
+/// How elements of an array are encoded in an AssembledFile. Elements are widened first, then
+/// converted, then put into the file's byte order.
 struct ElementForm {
   DataType type;         // the type in the file
   bool is_wide = false;  // true if Widen() is applied first
@@ -47,15 +47,16 @@ struct FilePart {
 
 struct AssembledFile {
   std::string header;  // the beginning of the file
-  // Sorted by offset, without overlap; gaps between parts are filled with zeros.
+  // The arrays after the header, sorted by offset and without overlap. Gaps between parts read as
+  // zeros.
   std::vector<FilePart> parts;
   uint64_t size = 0;                    // the size of the file in bytes
   std::vector<std::string> notes = {};  // what the file omits, with reasons
-  /// If a NetCDF file is CDF-5 because CDF-2 would omit an array: that array, the reason, and the
-  /// readers that cannot open the file. Otherwise empty.
+  /// Explains why kAuto chose CDF-5 for a NetCDF file: the array that CDF-2 would omit, the reason,
+  /// and the readers that cannot open CDF-5. Empty for any other file.
   std::string why_cdf5 = {};
-  /// In a view whose arrays are folders, the file is a chunk, and this is the document of the
-  /// array. Empty if the array cannot be shown; `notes` has the reason.
+  /// For an array with ArrayView::has_texts, the file is the array's only chunk, and `document` is
+  /// its .zarray. Empty if the array cannot be shown; `notes` has the reason.
   std::string document = {};
 };
 
@@ -77,7 +78,7 @@ enum class NetcdfFormat {
   kCdf5,
 };
 
-/// The arrays from which a file is made.
+/// The arrays from which View::Assemble() makes a file.
 struct FileSource {
   struct Array {
     std::string_view name;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kCrs = "_CRS";
 
-// The URL at OGC of a code such as "EPSG:32633"; "" if the code has another form.
+// The OGC URL for a code such as "EPSG:32633"; "" if the code has another form.
 std::string AddressOf(const std::string& code) {
   const size_t colon = code.find(':');
   if (colon == 0 || colon == std::string::npos || colon + 1 == code.size()) return "";
@@ -33,8 +33,8 @@ Json ProjOf(const Json& attributes) {
   return address.empty() ? Json() : Json{{"url", address}};
 }
 
-// The path in an entry of GeoZarr's `multiscales`, whose member is called "asset", or "group" in
-// drafts. "" if the entry has no path.
+// The path in an entry of GeoZarr's `multiscales`: its member "asset", or "group" in drafts. "" if
+// the entry has neither.
 std::string_view AssetOf(const Json& entry) {
   for (const char* const name : {"asset", "group"}) {
     if (const std::string* const path = TextOf(MemberOrNull(entry, name))) return *path;
@@ -42,7 +42,7 @@ std::string_view AssetOf(const Json& entry) {
   return "";
 }
 
-// True if `multiscales` lists the array at `below` or its group.
+// True if `multiscales` lists the array at path `below`, or the group that contains the array.
 bool IsInPyramid(const Json& attributes, std::string_view below) {
   const Json& layout = MemberOrNull(MemberOrNull(attributes, "multiscales"), "layout");
   return layout.is_array() && std::ranges::any_of(layout, [&](const Json& entry) {

@@ -25,9 +25,9 @@ namespace zarrfs {
 
 /// The value of `_CRS` that an array inherits from the `attributes` of a group above it, or null.
 /// `below` is the path from the group to the array, `dimensions` the array's _ARRAY_DIMENSIONS. A
-/// group's `proj:*` apply to the arrays directly in it and to the resolutions that its
-/// `multiscales` lists. If the group has `spatial:dimensions`, they apply only to arrays that have
-/// these dimensions.
+/// group's attributes `proj:*` apply to the arrays directly in the group and to the resolutions in
+/// the group's `multiscales`. If the group has `spatial:dimensions`, they apply only to arrays that
+/// have these dimensions.
 [[nodiscard]] Json GdalCrsOfGroup(const Json& attributes, std::string_view below,
                                   const Json& dimensions);
 

@@ -48,8 +48,8 @@ std::optional<NcType> ExactType(const DataType& type) {
   }
 }
 
-// The CDF-2 type that represents all values of `exact`. With `fits_int32`, the type needs to
-// represent only the values that occur, all of which fit into an int32.
+// The CDF-2 type that represents all values of `exact`. `fits_int32`: true if all values that occur
+// fit into an int32, so kInt is sufficient.
 std::optional<NcType> Cdf2Type(NcType exact, bool fits_int32) {
   if (exact <= NcType::kDouble) return exact;
   if (exact == NcType::kUbyte) return NcType::kShort;
@@ -67,7 +67,8 @@ bool IsInt32(const Json& json) {
   return json.is_number_integer() && ParseInteger(json, 32, /*is_signed=*/true).has_value();
 }
 
-// True if the attributes state that all values fit into an int, and the fill value also fits.
+// True if the attributes state that all values fit into an int, and both the fill value and
+// _FillValue also fit.
 bool IsPromisedToFit(const ArrayMetadata& array) {
   const Json& range = MemberOrNull(array.attributes, "valid_range");
   const bool has_range =
@@ -197,7 +198,7 @@ std::optional<FillBytes> MaskedValue(const ArrayMetadata& array, const Json& att
   return array.fill_value;
 }
 
-// True if the elements of `type` are strings.
+// True if the elements of `type` are Unicode strings.
 bool IsCharacters(const DataType& type) {
   return type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kString;
 }
@@ -230,7 +231,8 @@ Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
   }
   DataType number = type;
   NcElements elements;
-  // Half floats are widened, although they are numbers. Bools are written as bytes, like numbers.
+  // NetCDF has no float16, so float16 is the only number type that is widened. A bool is written as
+  // a byte without widening.
   const bool is_half = type.kind == DataKind::kFloat && type.item_size == 2;
   if (const auto wide = WideTypeOf(type); wide && (!IsNumber(type) || is_half)) {
     elements.form.is_wide = true;
@@ -277,10 +279,11 @@ std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array, const NcElem
   attributes = WithCfTime(std::move(attributes), array.data_type, notes);
   std::vector<NcAttribute> made;
   const auto masked = MaskedValue(array, attributes);
-  // If a value is masked, xarray would convert it to true.
+  // With "dtype": "bool", xarray would convert a masked value to true.
   if (!masked) attributes = WithBoolType(std::move(attributes), array.data_type, notes);
   if (masked && elements.type != NcType::kChar) {
-    // If the file's type cannot represent the masked value, no element has that value.
+    // If the file's type cannot represent the masked value, no element has that value, and the file
+    // needs no _FillValue.
     const auto value = InForm(*masked, array.data_type, elements.form);
     if (value) {
       const auto bytes = std::span(*value);

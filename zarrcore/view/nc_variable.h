@@ -24,12 +24,13 @@ struct NcElements {
 /// byte; float16 and smaller floats become float; strings become characters in UTF-8 (strings of
 /// variable length only if the longest is `known`); dates become integers that CF attributes
 /// explain. In CDF-2, unsigned integers become the next larger signed type. 64-bit integers and
-/// uint32 become int if all values fit according to `known` or valid_range. kUnsupported with the
-/// reason if the format lacks the type.
+/// uint32 become int if all values fit according to `known` or valid_range. `known`: the result of
+/// a scan of the elements; nullopt without a scan. kUnsupported with the reason if the format lacks
+/// the type.
 [[nodiscard]] Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
                                               const std::optional<ElementRange>& known);
 
-/// True if the `known` argument of NcElementsOf() needs a scan of the elements.
+/// True if NcElementsOf() can use a scan of the array's elements.
 [[nodiscard]] bool NeedsScan(const ArrayMetadata& array);
 
 /// Converts the attributes of a group to CDF-`version`. Numbers get the type that NCZarr's metadata

@@ -129,8 +129,8 @@ class FilePlan {
                    *record};
   }
 
-  // True if only the first dimension of the array has length 0, and it can be the file's record
-  // dimension. A file has at most one.
+  // True if only the first dimension of the array has length 0, and can be the file's record
+  // dimension. A file has at most one record dimension.
   bool MayHaveNoRecords(size_t a) {
     const ArrayDimensions& dimensions = dimensions_of_[a];
     if (dimensions.shape[0] != 0 || std::ranges::count(dimensions.shape, 0) != 1) return false;
@@ -151,7 +151,7 @@ class FilePlan {
              "its length is 0, which CDF-2 cannot combine with a variable larger than 4 GiB");
   }
 
-  // Omits the variables from `first` on.
+  // Omits the variables from `first` to the last.
   void LeaveOut(std::vector<Planned>::iterator first, std::string_view reason) {
     for (auto each = first; each != variables_.end(); ++each) {
       left_out_.push_back(WhyNot(each->array, reason).message);
@@ -196,7 +196,7 @@ class FilePlan {
 
   const FileSource& source_;
   const int version_;
-  std::vector<ArrayDimensions> dimensions_of_;  // the dimensions of each array
+  std::vector<ArrayDimensions> dimensions_of_;  // in the order of source_.arrays
   SharedDimensions shared_;
   std::string records_;  // the name of the dimension of length 0
   std::vector<Planned> variables_;

@@ -52,8 +52,8 @@ class HeaderWriter {
     Attributes(variable.attributes);
     Big(static_cast<uint32_t>(variable.type), 4);
     const uint64_t size = (variable.size + 3) / 4 * 4;
-    // The largest 32-bit number stands for a larger size, which readers compute from the
-    // dimensions.
+    // In CDF-2, a size above 32 bits is written as the largest 32-bit number. Readers then compute
+    // the size from the dimensions.
     Count(version_ == 5 ? size : std::min<uint64_t>(size, UINT32_MAX));
     Big(variable.begin, 8);
   }

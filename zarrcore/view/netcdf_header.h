@@ -11,7 +11,7 @@
 
 namespace zarrfs {
 
-/// The types, with the numbers that the format uses. CDF-2 has the types up to kDouble.
+/// The NetCDF types, with their numbers in the file. CDF-2 has only the types up to kDouble.
 enum class NcType : uint32_t {
   kByte = 1,
   kChar,
@@ -44,12 +44,12 @@ struct NcAttribute {
 
 struct NcVariable {
   std::string name;
-  std::vector<size_t> dimensions;  // the numbers of the dimensions
+  std::vector<size_t> dimensions;  // indexes in NetcdfHeader::dimensions
   std::vector<NcAttribute> attributes;
   NcType type = NcType::kByte;
   // The size of all values in bytes, or of one record if the variable has records.
   uint64_t size = 0;
-  uint64_t begin = 0;  // the position of the values in the file
+  uint64_t begin = 0;  // the offset of the values in the file
 };
 
 struct NetcdfHeader {
@@ -57,12 +57,12 @@ struct NetcdfHeader {
   std::vector<NcAttribute> attributes;
   std::vector<NcVariable> variables;
 
-  /// The bytes of the header. `version` is 2 or 5. The length does not depend on the variables'
-  /// `begin`.
+  /// Encodes the header for CDF-`version`, which is 2 or 5. The length of the result does not
+  /// depend on the variables' `begin`.
   [[nodiscard]] std::string Encode(int version) const;
 };
 
-/// Maximum size in bytes of a CDF-2 variable other than the last, and maximum length of a
+/// Limits of CDF-2: the size in bytes of a variable other than the last, and the length of a
 /// dimension.
 inline constexpr uint64_t kMaxCdf2Size = (uint64_t{1} << 32) - 4;
 inline constexpr uint64_t kMaxCdf2Length = (uint64_t{1} << 31) - 4;

@@ -48,8 +48,8 @@ bool AreEqual(const Json& a, const Json& b) {
   });
 }
 
-// True if readers interpret both fill values as the same value. Readers accept the strings of the
-// specification, and any spelling of a number except an integer with a decimal point.
+// True if readers interpret both fill values as the same value. Readers accept the strings that the
+// specification defines, and any spelling of a number, except an integer with a decimal point.
 bool IsTheSameFill(const Json& rewritten, const Json& stored) {
   if (NonFinite(rewritten) || NonFinite(stored)) return false;
   if (rewritten.is_number() && stored.is_number()) {
@@ -63,7 +63,7 @@ bool IsTheSameFill(const Json& rewritten, const Json& stored) {
          stored.get_ref<const std::string&>().starts_with("0x");
 }
 
-// True if two extensions are the same. A configuration that has no effect may be absent.
+// True if two extensions are the same. An empty configuration is the same as an absent one.
 bool IsTheSameExtension(const Json& rewritten, const Json& stored) {
   if (!rewritten.is_object() || !stored.is_object()) return AreEqual(rewritten, stored);
   const auto without_empty = [](Json extension) {

@@ -20,7 +20,7 @@ namespace zarrfs {
 /// exists.
 [[nodiscard]] std::vector<Document> StoredV2(const StoredDocuments& stored, std::string_view name);
 
-/// The bytes of a document, to be inserted as a value into another JSON document of this encoding.
+/// Converts a document to a value that can be inserted into another JSON document with `encoding`.
 /// Invalid JSON becomes a string, which readers reject as they would reject the document itself.
 [[nodiscard]] std::string InsideJson(std::string_view text, JsonEncoding encoding);
 

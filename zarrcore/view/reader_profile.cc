@@ -51,7 +51,7 @@ const ReaderProfile& GdalProfile() {
       .types = Types(
           {kBool, kInt, kUint, kFloat, kComplex, kFixedLengthUtf32, kNullTerminatedBytes, kStruct},
           {kNarrowInt, kNarrowUint, kNarrowFloat, kNarrowComplex, kDatetime, kTimedelta}),
-      .longest_text = 249,  // GDAL refuses items of 1,000 bytes
+      .longest_text = 249,  // GDAL refuses items of 1,000 bytes or more
       .compressors = kOfGdal,
       .takes_complex_fill = false,
       .takes_text_fill = false,

@@ -14,7 +14,7 @@ namespace zarrfs {
 /// How the elements of a data type are shown.
 enum class TypeUse {
   kAsIs,
-  kWide,     // as elements of the core type that holds all their values: codec/widen.h
+  kWide,     // converted to a core type that can represent all values; see codec/widen.h
   kRefused,  // arrays of this type are not shown
 };
 
@@ -54,15 +54,15 @@ struct ReaderProfile {
   bool takes_complex_fill = true;  // true if complex types may have the fill value [re, im]
   bool takes_text_fill = true;     // true if fixed-length strings may have a fill value
   bool takes_all_uint64_fill = true;
-  /// True if _FillValue stays an attribute, as a number of the array's type.
+  /// True if _FillValue stays in .zattrs, as a number of the array's type.
   bool keeps_fill_attribute = false;
-  bool needs_typed_fill = false;  // true if the type of _FillValue is inferred; see v2_attributes.h
+  bool needs_typed_fill = false;  // true if _FillValue needs TypeFillAttribute()
 
   // Properties of shapes.
   bool takes_scalars = true;  // if false, a scalar becomes a vector of one element
   // If false, an array with a dimension of length 0 is not shown.
   bool takes_empty_dimensions = true;
-  bool takes_padding = true;  // true if chunks may be longer than the array
+  bool takes_padding = true;  // true if a chunk may be larger than the array
   /// Maximum length of a dimension, and maximum number of elements in a chunk. Larger arrays are
   /// hidden.
   uint64_t largest_extent = std::numeric_limits<uint64_t>::max();
@@ -74,10 +74,10 @@ struct ReaderProfile {
   bool has_consolidated_metadata = false;
   // True if OME-Zarr 0.5 is shown as 0.4, with the files of OME groups; see ome.h.
   bool shows_ome_04 = false;
-  bool has_cf_time = false;       // true if dates are shown as numbers that attributes explain
+  bool has_cf_time = false;       // true if dates are numbers with CF attributes
   bool is_gdal = false;           // true if coordinate systems are shown as _CRS; see gdal_crs.h
   bool takes_empty_names = true;  // true if attributes may have an empty name
-  bool is_netcdf = false;         // true if NCZarr's attribute names are reserved; see nczarr.h
+  bool is_netcdf = false;         // true if NCZarr reserves attribute names; see nczarr.h
   // True if attributes may only be numbers, booleans, lists of numbers, strings and objects.
   bool needs_plain_attributes = false;
   /// True if the reader identifies a dimension in the whole store only by its name; see

@@ -2,8 +2,8 @@
 //
 // netCDF-C 4.9 identifies a dimension only by its name, in the whole store; later versions, within
 // a group. If dimensions of two arrays had the same name and different lengths, netCDF-C would read
-// one array with the shape of the other. So only one length may have the plain name. Other lengths
-// are appended to the name.
+// one array with the shape of the other. So only dimensions of one length keep the plain name. For
+// other lengths, the length is appended to the name.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace zarrfs {
 
-/// The dimension of scalars, for readers that do not support arrays of rank 0. Every group has it.
+/// The dimension of scalars, which become vectors of length 1 for readers that do not support rank
+/// 0. The name is the same in all groups.
 inline constexpr std::string_view kScalarDimension = "scalar";
 
 /// The shape and dimension names of an array in the root group.
@@ -29,10 +30,10 @@ struct ArrayDimensions {
   bool operator==(const ArrayDimensions&) const = default;
 };
 
-/// The dimension name to write, by original name and length.
+/// Maps the original name and the length of a dimension to the name that the view writes.
 using SharedDimensions = std::map<std::pair<std::string, uint64_t>, std::string>;
 
-/// The name of a dimension in a document that is made without knowledge of other arrays. The name
+/// The name of a dimension in a .zattrs that is made without knowledge of other arrays. The name
 /// ends in `_` and the length, so dimensions of the same name have the same length. `place`: the
 /// dimension's index in its array.
 [[nodiscard]] std::string NameWithLength(std::string_view name, size_t place, uint64_t length);

@@ -17,8 +17,8 @@ namespace zarrfs {
 namespace {
 
 // The dimension names of an array; "" for a dimension without a name. v3 readers use only
-// dimension_names, and the attribute may be out of date in stores that were migrated from v2. So
-// the attribute is used only for dimensions without another name.
+// dimension_names, and the attribute _ARRAY_DIMENSIONS may be out of date in stores that were
+// migrated from v2. So the attribute names only dimensions that have no name in dimension_names.
 std::vector<std::string> GivenNames(const ArrayMetadata& metadata) {
   std::vector<std::string> names(metadata.rank());
   const auto given = metadata.attributes.find(kDimensionsAttribute);
@@ -62,8 +62,8 @@ bool IsLarge(const Json& number) {
   return value && std::isfinite(*value);
 }
 
-// True if all numbers of a list fit into the smallest type of its first number. netCDF-C gives that
-// type to the whole list.
+// True if the smallest type of the first number of a list can represent all numbers of the list.
+// netCDF-C gives that type to the whole list.
 bool FitTheTypeOfTheFirst(const Json& list) {
   const auto is_float = [](const Json& number) {
     return number.is_number_float() || NonFinite(number);
@@ -117,8 +117,8 @@ struct CfUnit {
   std::string_view cf;
 };
 
-// The units of dates that CF defines. CF has no unit for calendar months and years, and its readers
-// support no unit smaller than nanoseconds.
+// The CF units for numpy's date units. CF has no unit for calendar months and years, and its
+// readers support no unit smaller than nanoseconds.
 constexpr std::array kCfUnits = {
     CfUnit{"D", "days"},         CfUnit{"h", "hours"},         CfUnit{"m", "minutes"},
     CfUnit{"s", "seconds"},      CfUnit{"ms", "milliseconds"}, CfUnit{"us", "microseconds"},
@@ -184,7 +184,7 @@ std::string PlainName(std::string name) {
   if (name.starts_with(' ')) name[0] = '_';
   if (name.size() > kMaxPlainName) {
     size_t end = kMaxPlainName;
-    // Avoids cutting a UTF-8 character.
+    // Does not split a UTF-8 character.
     while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
     name.resize(end);
   }

@@ -30,7 +30,8 @@ inline constexpr size_t kMaxPlainName = 200;
 /// Converts `attributes` for netCDF-C 4.9, which refuses a store with one invalid attribute. The
 /// numbers of a list become floats unless all fit into the smallest type of the first number. Any
 /// value other than a number, a boolean, a string, an object or a convertible list of numbers
-/// becomes a JSON string. Names become plain names; an attribute with an empty name is omitted.
+/// becomes a JSON string. Attribute names are converted with PlainName(). An attribute with an
+/// empty name is omitted.
 [[nodiscard]] Json PlainAttributes(const Json& attributes);
 
 /// Converts NaN and infinities to strings, at any depth of `value`. JSON cannot express these
@@ -48,21 +49,22 @@ void TypeFillAttribute(Json& attributes, const std::string& dtype);
 [[nodiscard]] std::string LeftOut(std::string_view name, const Json& value,
                                   std::string_view wanted);
 
-/// Returns `attributes`. Omits _FillValue, with a line in `notes`, if it is not a value of `type`.
+/// Returns `attributes`, without _FillValue if that is not a value of `type`. `notes` then gets a
+/// line.
 [[nodiscard]] Json WithValidFill(Json attributes, const DataType& type,
                                  std::vector<std::string>& notes);
 
-/// For NetCDF readers, because NetCDF has no booleans: adds "dtype": "bool" to `attributes` of an
-/// array of booleans, so xarray converts bytes back to bool. Adds nothing if a value is masked,
-/// because xarray would convert it to true, or if `attributes` already has a "dtype".
+/// Adds "dtype": "bool" to the `attributes` of an array of booleans. NetCDF has no booleans, and
+/// xarray then converts the bytes back to bool. Adds nothing if a value is masked, because xarray
+/// would convert the masked value to true, or if `attributes` already has a "dtype".
 [[nodiscard]] Json WithBoolType(Json attributes, const DataType& type,
                                 std::vector<std::string>& notes);
 
 /// True if a value of _ARRAY_DIMENSIONS is a list of `rank` names, some of which may be null.
 [[nodiscard]] bool AreDimensionNames(const Json& value, size_t rank);
 
-/// For readers that know dates only as numbers: adds the attributes of the CF conventions ("Time
-/// Coordinate") that explain the integers of numpy.datetime64 and numpy.timedelta64. These are
+/// Adds the attributes of the CF conventions ("Time Coordinate") that explain the integers of
+/// numpy.datetime64 and numpy.timedelta64, for readers without date types. The attributes are
 /// "_FillValue", the integer that means "not a time"; "units"; and, for a point in time,
 /// "calendar". If CF lacks the unit (years, picoseconds, steps of 10 us), adds "zarr_dtype" with
 /// numpy's name of the type. Existing attributes stay, and an array with "units" gets no

@@ -62,7 +62,7 @@ std::optional<Json> Compressor(const CodecSpec& codec) {
     return json;
   }
   if (name == "blosc") {
-    // Only writers need these parameters. Readers use the header of the compressed data.
+    // Only writers need blosc's parameters. Readers use the header of the compressed data.
     const BloscParameters parameters = BloscParametersOf(codec, 1);
     return Json{{"id", "blosc"},
                 {"cname", parameters.compressor},

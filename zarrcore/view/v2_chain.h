@@ -20,17 +20,18 @@ struct V2Chain {
   /// The size of an element after the filters, in bytes.
   size_t filtered_item_size = 0;
   bool has_zstd = false;
-  /// The numbers of bytes of checksums before and after the encoded chunk. v2 readers do not know
-  /// these checksums, so chunk files omit them.
+  /// The size in bytes of the checksums before and after the encoded chunk. v2 readers do not
+  /// support these checksums, so chunk files omit them.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
-  /// The omitted checksums, outermost first.
+  /// The checksums that chunk files omit, outermost first.
   std::vector<Checksum> checksums = {};
 };
 
 /// Translates the codec chain of the innermost chunks, whose elements have `type`, if the reader
-/// can decode their bytes. Otherwise, kUnsupported with the reason. `compressors`: the compressors
-/// of the profile that the reader supports. If not all are supported, filters are not used either.
+/// can decode their bytes. Otherwise, kUnsupported with the reason. `compressors`: the set of
+/// compressors that the reader supports. If the set is not kAllCompressors, filters are refused,
+/// too.
 [[nodiscard]] Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const DataType& type,
                                         const ReaderProfile& profile,
                                         const CompressorSet& compressors = kAllCompressors);

@@ -49,7 +49,7 @@ Json Attribute(const FillBytes& fill, const DataType& type) {
   return json;
 }
 
-// The fill_value that states `value`; null if the reader cannot parse it.
+// The "fill_value" of .zarray for `value`; null if the reader cannot parse that.
 Json Emit(const FillBytes& value, const DataType& type, char byte_order,
           const ReaderProfile& profile) {
   Json json = V2FillOf(value, type, byte_order);
@@ -76,8 +76,7 @@ std::optional<FillBytes> Understood(const Json& fill_value, const FillBytes& val
   }
   switch (type.kind) {
     case DataKind::kComplex:
-      // zarr-python 2 computes re + 1j * im, which gives another number if a part is -0 or not
-      // finite.
+      // zarr-python 2 computes re + 1j * im, which is another number if a part is -0 or not finite.
       if (profile.masks_fill && !HasFiniteParts(value, type)) return std::nullopt;
       [[fallthrough]];
     case DataKind::kFloat: {
@@ -115,14 +114,14 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
       policy == FillPolicy::kKeep || policy == FillPolicy::kAsStored ||
       (profile.masks_fill && (IsNan(fill, type) || context.below_ome || !has_named_dimensions));
   std::optional<FillBytes> wanted;
-  // Readers that take the fill value literally mask nothing, so they always get it.
+  // Readers that take the fill value literally mask nothing, so their .zarray always states it.
   if (policy == FillPolicy::kAuto && given && !profile.takes_fill_literally) {
     wanted = given;
   } else if (profile.takes_fill_literally || (policy != FillPolicy::kMaterialize && keeps)) {
     wanted = fill;
   }
   if (wanted) choice.fill_value = Emit(*wanted, type, byte_order, profile);
-  // GDAL rejects null as the fill value of strings. With "", it masks nothing.
+  // GDAL rejects null as the fill value of strings. With "", GDAL masks nothing.
   if (!wanted && !profile.masks_fill && IsText(type) && IsZero(fill)) choice.fill_value = "";
   const auto understood = Understood(choice.fill_value, wanted.value_or(fill), type, profile);
   choice.must_make_chunks = understood != fill || policy == FillPolicy::kMaterialize;

@@ -1,10 +1,10 @@
 // Chooses the "fill_value" of .zarray, and the attribute "_FillValue".
 //
-// In v3, the fill value is the content of missing chunks, and only the attribute says which values
-// are masked (CF conventions). Readers of v2 such as xarray mask the fill value of .zarray. They
-// must mask exactly the values that a v3 reader masks. So .zarray states the attribute's value, if
-// the attribute exists; otherwise the v3 fill value, if masking it is harmless; otherwise null.
-// Missing chunks become files if a reader would not read them as the v3 fill value.
+// In v3, the fill value is the content of missing chunks, and only the attribute _FillValue says
+// which values are masked (CF conventions). Readers of v2 such as xarray mask the fill value of
+// .zarray. They must mask exactly the values that a v3 reader masks. So .zarray states the value of
+// _FillValue, if the attribute exists; otherwise the v3 fill value, if masking it is harmless;
+// otherwise null. Missing chunks become files if a reader would not read them as the v3 fill value.
 #pragma once
 
 #include <string>
@@ -23,10 +23,11 @@ struct V2Fill {
   std::vector<std::string> notes = {};
 };
 
-/// Chooses the fill value for a reader. `type` is the type of the elements in the chunk files, and
-/// of `fill`, which is little-endian; `byte_order` is that of the files. `has_named_dimensions`:
-/// true if the array has dimension_names, even if some are null, or no dimensions. Changes
-/// _FillValue in `attributes` to the value that the reader must see, or removes it.
+/// Chooses the fill value for a reader. `fill`: the v3 fill value, little-endian. `type`: the type
+/// of `fill` and of the elements in the chunk files. `byte_order`: the byte order of the chunk
+/// files. `has_named_dimensions`: true if the array has dimension_names, even if some are null, or
+/// rank 0, or an undefined fill value. Changes _FillValue in `attributes` to the value that the
+/// reader must see, or removes it.
 [[nodiscard]] V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order,
                                   bool has_named_dimensions, const ViewContext& context,
                                   const ReaderProfile& profile, Json& attributes);

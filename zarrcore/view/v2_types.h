@@ -11,8 +11,8 @@ namespace zarrfs {
 
 /// The v2 dtype of elements stored in `byte_order`, which is '<' or '>': a string, or for a struct
 /// a list of [name, dtype]. Strings and bytes of variable length are "|O", which readers understand
-/// only with the filter for their codec ("vlen-utf8", "vlen-bytes"). kUnsupported, naming the type,
-/// for kOther.
+/// only with the filter for their codec ("vlen-utf8", "vlen-bytes"). kUnsupported for
+/// DataKind::kOther; the message names the type.
 [[nodiscard]] Result<Json> V2TypeOf(const DataType& type, char byte_order);
 
 /// The v2 fill value for `fill`, which must be an element of `type`. NaNs lose their payload.

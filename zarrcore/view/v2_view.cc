@@ -42,7 +42,7 @@ TypeUse UseOf(const DataType& type, const ReaderProfile& profile) {
   return profile.types[static_cast<size_t>(type.kind)];
 }
 
-// True if widening changes the bytes of elements. If false, it changes only the name of the type.
+// True if widening changes the bytes of elements. Otherwise widening changes only the type's name.
 bool ChangesBytes(const DataType& type) {
   return type.kind == DataKind::kNarrowInt || type.kind == DataKind::kNarrowUint ||
          type.kind == DataKind::kNarrowFloat || type.kind == DataKind::kNarrowComplex ||
@@ -112,7 +112,7 @@ Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout&
   }
   if (!layout.inner_pipeline) {
     if (chain) return NotShown(stored);
-    if (stored.item_size == 0) return chain;  // elements of variable length are never decoded here
+    if (stored.item_size == 0) return chain;  // variable-length elements have no pipeline
     return Fail(ErrorCode::kUnsupported, "{}", layout.inner_pipeline.error().message);
   }
   // The product does not overflow, because `extent` has at most as many elements as the chunk.
@@ -232,7 +232,7 @@ void V2View::AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layo
   zarray["order"] = std::string(1, chain.order);
   zarray["filters"] = chain.filters;
   zarray["dimension_separator"] = std::string(1, view.naming.separator);
-  // If a value is masked, xarray would convert it to true.
+  // With "dtype": "bool", xarray would convert a masked value to true.
   if (profile_.is_netcdf && zarray["fill_value"].is_null()) {
     attributes = WithBoolType(std::move(attributes), metadata.data_type, view.notes);
   }
@@ -294,7 +294,7 @@ Result<ArrayView> V2View::ShowTexts(const ArrayMetadata& metadata, const ArrayLa
   ArrayView view;
   view.has_texts = true;
   Json attributes = metadata.attributes;
-  attributes.erase("_FillValue");  // nothing must be masked
+  attributes.erase("_FillValue");  // readers must not mask any string
   view.documents.emplace_back();
   AddAttributes(metadata, Json("|O"), std::move(attributes), context, view);
   view.documents.push_back({".zarray", ""});

@@ -20,7 +20,7 @@ namespace zarrfs {
 /// on a spelling of these types.
 [[nodiscard]] Json DataTypeInTodaysSpelling(const DataType& type);
 
-/// Rewrites the fill value `fill`. `given`: the stored member, or null if it is absent.
+/// Rewrites the fill value `fill`. `given`: the stored "fill_value", or null if it is absent.
 [[nodiscard]] Json FillValueInTodaysSpelling(const Json& given, const FillBytes& fill,
                                              const DataType& type);
 

@@ -20,8 +20,8 @@ Json KeyEncodingJson(const ChunkKeyEncoding& encoding) {
   return json;
 }
 
-// True if the stored structs have big-endian fields. zarr-python 3 reads the fields as
-// little-endian, and no Zarr v3 codec has both orders.
+// True if the stored structs have big-endian fields. zarr-python 3 reads all fields as
+// little-endian, and no Zarr v3 codec describes structs with fields of both byte orders.
 bool HasForeignOrder(const DataType& type, std::span<const CodecSpec> codecs) {
   if (type.kind != DataKind::kStruct || type.byte_order_unit() == 1) return false;
   return std::ranges::any_of(codecs, [](const CodecSpec& codec) {
@@ -49,7 +49,7 @@ class V3ViewImplementation final : public View {
     json["zarr_format"] = 3;
     json["shape"] = metadata.shape;
     json.erase("extensions");  // a member of the 2022 drafts, which is always empty here
-    // Some writers write null for missing members. Few readers accept that.
+    // Some writers write null instead of omitting these members. Few readers accept null.
     for (const char* member : {"attributes", "dimension_names", "storage_transformers"}) {
       if (const auto found = json.find(member); found != json.end() && found->is_null()) {
         json.erase(found);
@@ -115,8 +115,8 @@ class V3ViewImplementation final : public View {
       notes = std::move(shown.notes);
       if (shown.attributes != metadata.attributes) json["attributes"] = std::move(shown.attributes);
     }
-    // A group may be passed through with a null for missing consolidated metadata, because some
-    // writers write that, and readers accept it.
+    // A group passes through even if its "consolidated_metadata" is null. Some writers write null
+    // if there are no consolidated metadata, and readers accept null.
     const bool is_changed = metadata.consolidated_metadata != Json::value_t::null ||
                             json.contains("extensions") || !metadata.notes.empty() ||
                             (!notes.empty() && json != metadata.document);
@@ -129,8 +129,8 @@ class V3ViewImplementation final : public View {
     return {{{std::string(kDocumentName), DumpJson(json)}}, std::move(notes)};
   }
 
-  // Groups that are stored with consolidated metadata keep them, because a reader that asks for
-  // consolidated metadata finds no nodes without them.
+  // A group that is stored with consolidated metadata is shown with consolidated metadata. Readers
+  // that open a group through consolidated metadata would otherwise find no nodes.
   std::string_view ConsolidatedName(const GroupMetadata& metadata) const override {
     return metadata.consolidated_metadata == Json::value_t::object ? kDocumentName : "";
   }

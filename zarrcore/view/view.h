@@ -3,9 +3,9 @@
 //
 //   v3      the hierarchy without sharding: zarr.json rewritten, one file per innermost chunk
 //   v2      the hierarchy as Zarr v2: .zgroup, .zarray, .zattrs, one file per innermost chunk
-//   gdal    Zarr v2 for GDAL 3.6, which supports fewer features (reader_profile.h)
-//   netcdf  Zarr v2 for netCDF-C, which supports fewer features
-//   java    Zarr v2 for jzarr, which supports fewer features
+//   gdal    Zarr v2 within the limits of GDAL 3.6 (reader_profile.h)
+//   netcdf  Zarr v2 within the limits of netCDF-C
+//   java    Zarr v2 within the limits of jzarr
 //   nc      one NetCDF file per group, for readers without Zarr support (assembled_file.h)
 //   npy     one .npy file per array, for readers without Zarr support
 #pragma once
@@ -42,15 +42,16 @@ struct ArrayView {
   std::vector<Document> documents;
   ChunkNaming naming;
   ChunkEncoding encoding;
-  /// The file shown for each chunk that is not stored. Null if these chunks have no files.
+  /// The file shown for each missing chunk. Null if missing chunks have no files.
   std::shared_ptr<const FillChunk> fill_chunk;
-  std::vector<std::string> notes;  // what the documents omit or change, with reasons
+  std::vector<std::string> notes;  // what the documents omit or change, and why
   /// True for an array of variable-length strings that is shown as one chunk of fixed-length
-  /// strings. Assemble() makes the documents kTextDocument and kTextChunk after a scan of the
-  /// strings; they are empty here.
+  /// strings. The documents kTextDocument and kTextChunk are empty here; View::Assemble() makes
+  /// them after a scan of the strings.
   bool has_texts = false;
-  /// The names and lengths of the dimensions as the view's readers see them and, for an array in
-  /// the root group, the .zattrs without these names. Only in views that share dimensions.
+  /// The dimensions of the array as the view's readers see them. Only in views that share
+  /// dimensions. `attributes`: for an array in the root group, the .zattrs in which
+  /// ShareDimensions() replaces the dimension names.
   ArrayDimensions dimensions;
   Json attributes;
 };
@@ -58,33 +59,35 @@ struct ArrayView {
 /// One group in a view.
 struct GroupView {
   std::vector<Document> documents;
-  std::vector<std::string> notes;  // which metadata are omitted or converted, with reasons
+  std::vector<std::string> notes;  // which metadata are omitted or converted, and why
 };
 
-/// A node below a group, as a view shows it.
+/// A group, or a node below it, as a view shows it. See View::Consolidate().
 struct NodeBelow {
   std::string_view path;  // relative to the group; "" is the group itself
   std::span<const Document> documents;
 };
 
-/// When the v3 fill value becomes the fill value of .zarray, which readers such as xarray mask.
+/// When .zarray states the v3 fill value. Readers such as xarray mask the value that .zarray
+/// states.
 enum class FillPolicy {
-  kAuto,         // if masking it changes nothing, or is intended
-  kKeep,         // even if that masks measured values, but not if _FillValue is another value
-  kMaterialize,  // never; instead, missing chunks become files filled with it
-  kAsStored,     // always; users cannot choose it, only views can
+  kAuto,         // if _FillValue is the same value, or masking is harmless (v2_fill.h)
+  kKeep,         // even if that masks measured values; kAuto for bool or another _FillValue
+  kMaterialize,  // never for readers that mask; missing chunks become files of fill values
+  kAsStored,     // always; only views choose this policy, users cannot
 };
 
-/// Options and properties that a view needs besides the metadata.
+/// What a view must know about a node in addition to its metadata: options, and its place in the
+/// store.
 struct ViewContext {
-  char forced_separator = '\0';  // '.' or '/' if set by the user
+  char forced_separator = '\0';  // of chunk names: '.' or '/' if set by the user
   // True if an ancestor is an OME group. OME tools generate chunk names such as "0/3/1" themselves.
   bool below_ome = false;
   FillPolicy fill = FillPolicy::kAuto;
-  bool is_in_root = true;                       // true if the node is the root group, or in it
-  bool keeps_ome = false;                       // true if OME-Zarr metadata keep their version
+  bool is_in_root = true;                       // true for the root group and its direct children
+  bool keeps_ome = false;                       // true if OME-Zarr metadata are not converted
   CompressorSet compressors = kAllCompressors;  // the compressors that readers of the view support
-  // The axes of the OME-Zarr 0.4 image to which the array belongs.
+  // The names of the axes of the OME-Zarr 0.4 image that contains the array.
   std::span<const std::string> axes = {};
   std::string_view group_name = {};  // the last component of a group's path
 };
@@ -103,9 +106,9 @@ class View {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// The readers that the view is for, as a phrase for messages.
   [[nodiscard]] virtual std::string_view readers() const = 0;
-  /// True if the root of a mount lists the view's folder by default. False for a view for few
-  /// readers that repeats the whole store, because `du` and `cp -r` would read it. An unlisted
-  /// folder can still be opened.
+  /// True if the root of a mount lists the view's folder by default. False for views that few
+  /// readers need, because `du` and `cp -r` on the mount would read the whole store again in each
+  /// listed view. An unlisted folder can still be opened.
   [[nodiscard]] virtual bool is_listed() const { return true; }
   /// Shows an array. kUnsupported with the reason if the view cannot express it.
   [[nodiscard]] virtual Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
@@ -126,38 +129,39 @@ class View {
   /// The document by which the view's readers recognize an array.
   [[nodiscard]] virtual std::string_view ArrayDocumentName() const = 0;
   /// The name of the consolidated document of a group, which repeats the documents of all nodes
-  /// below; "" if the group has none. It replaces a document of this name from ShowGroup().
+  /// below; "" if the group has none. The consolidated document replaces a document of this name
+  /// from ShowGroup().
   [[nodiscard]] virtual std::string_view ConsolidatedName(const GroupMetadata& metadata) const = 0;
-  /// True if groups that are stored as Zarr v2 keep their stored documents. Such a group then has a
-  /// consolidated document if it has a stored one, regardless of options.
+  /// True if groups that are stored as Zarr v2 keep their stored documents. Such a group shows a
+  /// consolidated document exactly if one is stored, regardless of options.
   [[nodiscard]] virtual bool keeps_stored_v2() const { return false; }
   /// The bytes of the consolidated document. `nodes`: the group itself, then the nodes below it.
   [[nodiscard]] virtual std::string Consolidate(std::span<const NodeBelow> nodes) const = 0;
   /// True if readers identify a dimension only by its name (shared_dimensions.h). The .zattrs of an
-  /// array in the root group then depends on its siblings, and ShareDimensions() makes it. The
-  /// .zattrs from ShowArray() is valid with any siblings.
+  /// array in the root group then depends on the other arrays there, and ShareDimensions() makes
+  /// that .zattrs. The .zattrs from ShowArray() is valid regardless of other arrays.
   [[nodiscard]] virtual bool shares_dimensions() const { return false; }
   [[nodiscard]] virtual std::string ShareDimensions(
       const ArrayView& /*array*/, const std::vector<std::string>& /*names*/) const {
     return "";
   }
   /// True if the .zattrs of an array depends on coordinate systems of other nodes. WithPlace()
-  /// (gdal_crs.h) makes it.
+  /// (gdal_crs.h) makes that .zattrs.
   [[nodiscard]] virtual bool places_arrays() const { return false; }
   /// True if a node of this name may be shown below a group. False if a metadata file would hide
   /// the node, or if the view's readers would misread the name.
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
 };
 
-/// All views, in the order of their numbers.
+/// All views. The number of a view is its index here.
 [[nodiscard]] std::span<const View* const> AllViews();
 inline constexpr size_t kMaxViews = 7;
 /// Maximum number of documents of one node in one view. The last two are the consolidated document,
 /// and a file that is not part of Zarr.
 inline constexpr size_t kMaxDocuments = 6;
-inline constexpr size_t kSharedDocument = 1;  // the number of .zattrs
-// Documents of an array with ArrayView::has_texts: numbers of its .zarray and of its only chunk,
-// which are made after a scan.
+inline constexpr size_t kSharedDocument = 1;  // the index of .zattrs in ArrayView::documents
+// For arrays with ArrayView::has_texts: the indexes of .zarray and of the only chunk in
+// ArrayView::documents. Both are made after a scan of the strings.
 inline constexpr size_t kTextDocument = 2;
 inline constexpr size_t kTextChunk = 3;
 
@@ -170,7 +174,7 @@ using ViewSet = std::bitset<kMaxViews>;
 [[nodiscard]] ViewSet ListedViews();
 /// Parses view names separated by colons, such as "v2:v3"; nullopt if a name is unknown.
 [[nodiscard]] std::optional<ViewSet> ParseViews(std::string_view names);
-/// Formats a set so that ParseViews() can parse it, or with another separator for messages.
+/// Formats a set as ParseViews() parses it, or with another separator for messages.
 [[nodiscard]] std::string ViewNames(const ViewSet& views, std::string_view separator = ":");
 
 }  // namespace zarrfs
