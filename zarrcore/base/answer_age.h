@@ -1,10 +1,10 @@
-// Decides per thread which earlier answers of a store are accepted, and records the age of those
-// that were used.
+// Tracks for each thread which remembered answers of a store it accepts, and how old the answers
+// are that it has used.
 //
 // A store that remembers answers (open/recent_answers.h) calls IsAccepted() before it returns a
 // remembered answer, and NoteAnswer() when it returns one. A thread without an AcceptedAnswers
-// scope accepts none. A cache of values made from answers counts their age from OldestAnswer::Or(),
-// so caching a value a second time does not make it younger.
+// scope accepts no remembered answers. A cache of values that were computed from answers dates each
+// value to OldestAnswer::Or(), so caching a value again does not make it younger.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,18 @@
 
 namespace zarrfs {
 
-/// The maximum time since a cached answer was checked. kAnyAge: the answer is not revalidated.
+/// The maximum time since a cached answer was last validated. With kAnyAge, a cached answer is not
+/// revalidated.
 using Age = std::chrono::nanoseconds;
 inline constexpr Age kAnyAge = Age::max();
 
-/// For slow stores: how long an answer is reused regardless of max_age, unless max_age is 0. Grows
-/// with the age of the object.
+/// For slow stores, how long an answer may be reused even if it is older than max_age, unless
+/// max_age is 0. This time grows with the age of the object.
 struct AnswerReuse {
-  double share_of_age = 0;  // fraction of the time since the object's last change; 0: never reused
+  double share_of_age = 0;  // fraction of the time since the object's last change; 0 disables reuse
   Age most{0};
 
-  /// How long an answer about an object that last changed at `ctime_ns` may be reused.
+  /// Returns how long an answer about an object that last changed at `ctime_ns` may be reused.
   [[nodiscard]] Age For(int64_t ctime_ns) const;
 };
 
@@ -33,19 +34,21 @@ namespace internal {
 inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 // All times are from SteadyNowNs().
 struct AnswerAges {
-  int64_t begun_ns = kNever;  // when the request began; kNever if no answer is accepted
+  int64_t begun_ns = kNever;  // when the AcceptedAnswers scope began; kNever outside a scope
   Age max_age{0};
   AnswerReuse reuse;
-  int64_t oldest_ns = kNever;  // when the oldest answer that was used was requested
+  int64_t oldest_ns = kNever;  // when the oldest answer in use was requested
 };
 inline thread_local AnswerAges answer_ages;
 }  // namespace internal
 
-/// A scope in which the current thread, and those of AtOnce(), accept remembered answers: answers
-/// requested since the scope began, and older ones up to `max_age` or as long as `reuse` allows.
+/// A scope in which the current thread, and the threads that AtOnce() starts in the scope, accept
+/// remembered answers. Answers requested since the scope began are accepted. Older answers are
+/// accepted up to an age of `max_age`, or as long as `reuse` allows.
 class AcceptedAnswers {
  public:
-  /// The scope of one request. Inside another scope, it can only restrict that scope.
+  /// Opens the scope of one request. A scope inside another scope can only restrict the outer
+  /// scope.
   AcceptedAnswers(Age max_age, AnswerReuse reuse);
   /// Restricts the enclosing scope, if one exists. With `max_age` 0, only answers requested from
   /// now on are accepted.
@@ -59,8 +62,8 @@ class AcceptedAnswers {
 };
 
 /// True if the current thread accepts an answer that was requested at `asked_ns`. `changed_ns`:
-/// when the object last changed (Version::ctime_ns); nullopt if it does not exist, or if a later
-/// version may be indistinguishable.
+/// when the object last changed (Version::ctime_ns); nullopt if the object does not exist, or if a
+/// later version may be indistinguishable from the version in the answer.
 [[nodiscard]] bool IsAccepted(int64_t asked_ns, std::optional<int64_t> changed_ns);
 
 /// Records that the current thread uses an answer that was requested at `asked_ns`.
@@ -68,7 +71,7 @@ inline void NoteAnswer(int64_t asked_ns) {
   internal::answer_ages.oldest_ns = std::min(internal::answer_ages.oldest_ns, asked_ns);
 }
 
-/// A scope that records the age of the answers that the current thread uses in it.
+/// A scope that records the age of the oldest answer that the current thread uses inside the scope.
 class OldestAnswer {
  public:
   OldestAnswer() : before_ns_(internal::answer_ages.oldest_ns) {

@@ -1,4 +1,4 @@
-// Loads and stores integers of a given byte order at unaligned addresses.
+// Loads and stores integers in a given byte order at unaligned addresses.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Counters<kCount>: numbers that many threads increment often and that are read rarely.
+// Counters<kCount>: a set of counters for frequent increments by many threads and rare reads.
 //
 // Each thread adds to cache lines that it shares with few other threads, with relaxed atomics, so
 // an increment costs a few nanoseconds regardless of the number of threads; Sum() adds up all
@@ -15,7 +15,8 @@
 namespace zarrfs {
 
 namespace internal {
-/// Numbers the threads 0, 1, 2, … in the order of their first call.
+/// Returns the number of the calling thread. Threads are numbered 0, 1, 2, … in the order of their
+/// first calls.
 inline size_t ThreadNumber() {
   static std::atomic<size_t> next{0};
   thread_local const size_t number = next.fetch_add(1, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), the checksum of iSCSI and of Zarr's `crc32c` codec.
+// CRC-32C (Castagnoli), the checksum that iSCSI and Zarr's `crc32c` codec use.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ class Crc32cSum {
 /// The checksum of `bytes`; 0xE3069283 for the ASCII string "123456789".
 [[nodiscard]] uint32_t Crc32c(std::span<const std::byte> bytes);
 
-/// The checksum of two adjacent runs of bytes, computed from the checksum of each.
+/// Returns the checksum of two adjacent byte ranges, given the checksum of each range and the
+/// length of the second range in bytes.
 [[nodiscard]] uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_length);
 
 }  // namespace zarrfs

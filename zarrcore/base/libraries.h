@@ -6,8 +6,8 @@
 namespace zarrfs {
 
 /// The string that --version prints after the program's version: "\nwith bzip2 1.0.8-5, curl
-/// 7.88.1-10, …", or "" if the program uses the libraries of the machine. The versions are those of
-/// the source packages.
+/// 7.88.1-10, …", or "" if the program uses the system's libraries. The versions are those of the
+/// source packages.
 [[nodiscard]] std::string LibrariesText();
 
 }  // namespace zarrfs

@@ -1,18 +1,19 @@
-// LruCache<K, V>: the one way to hold memory that can be evicted.
+// LruCache<K, V>: the cache for all memory that can be evicted.
 //
 // - Charged by bytes: each entry states how many bytes it holds, allocations included. Once the sum
 //   exceeds the capacity, the least recently used entries are evicted. An entry larger than the
 //   capacity is returned but not cached; while a caller holds its value, other callers get the same
-//   value. KeepLatestLarge() makes the cache itself hold the latest large value until it is idle.
+//   value. After KeepLatestLarge(), the cache itself holds the latest large value while that value
+//   is in use.
 // - Split by hash: each split has its own lock, but the capacity is shared, and any split may use
 //   all of it. No lock is held while a loader runs.
 // - Ref-counted values: an evicted value lives as long as any caller holds its shared_ptr.
-// - Single-flight: of many concurrent calls of GetOrLoad() for one absent key, one runs the loader
-//   and the others wait for its result. On a thread that may not wait (waiting.h), they fail with
-//   kWouldBlock. A failed load is not cached; all waiters get its error. A load that failed only
-//   because its thread may not wait is repeated by a waiter that may.
+// - Single-flight: if several threads call GetOrLoad() for the same absent key, one runs the loader
+//   and the others wait for its result. On a thread that may not wait (waiting.h), the call fails
+//   with kWouldBlock instead. A failed load is not cached; all waiters get its error. If a load
+//   failed only because its thread may not wait, a waiter that may wait repeats the load.
 //
-// Every member may be called from any thread.
+// Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,7 @@ class LruCache {
  public:
   using ValuePtr = std::shared_ptr<const Value>;
 
-  /// The result of a load: the value and the bytes it is charged for.
+  /// The result of a load: the value, and the number of bytes to charge for it.
   struct Loaded {
     ValuePtr value;
     size_t charge;
@@ -62,11 +63,12 @@ class LruCache {
   /// Returns the value if it is cached, otherwise null. Never waits for a load.
   [[nodiscard]] ValuePtr Get(const Key& key);
 
-  /// Returns the cached value. If no value is cached, one of all concurrent callers for this key
-  /// runs `load` and caches its value. `load` is called without any lock and may use this cache for
-  /// other keys. An exception of `load` is rethrown to its caller; the waiting callers get an
-  /// error. A cached value equal to `outdated` counts as absent, and stays cached until `load` has
-  /// returned another value.
+  /// Returns the cached value. If no value is cached, one of the concurrent callers for `key` runs
+  /// `load`, and its value is cached and returned to all of them. `load` is called with no lock
+  /// held and may use this cache for other keys. An exception from `load` is rethrown to the caller
+  /// that ran it; the waiting callers get an error. std::bad_alloc is not rethrown but becomes
+  /// kNoMemory. A cached value equal to `outdated` counts as absent, and stays cached until `load`
+  /// has returned another value.
   [[nodiscard]] Result<ValuePtr> GetOrLoad(const Key& key,
                                            const std::function<Result<Loaded>()>& load,
                                            const ValuePtr& outdated = nullptr);
@@ -75,8 +77,8 @@ class LruCache {
   /// does not replace this newer value.
   void Put(const Key& key, ValuePtr value, size_t charge);
 
-  /// Removes the entry if it still holds `expected`. If `expected` is null, removes any entry, and
-  /// discards the result of a running load of the key.
+  /// Removes the entry if it still holds `expected`. If `expected` is null, removes the entry
+  /// regardless of its value, and discards the result of a running load of the key.
   void Erase(const Key& key, const ValuePtr& expected = nullptr);
 
   /// Removes every entry for which `goes`, a bool(const Key&, const Value&), returns true. `goes`
@@ -92,9 +94,9 @@ class LruCache {
   void SetCapacity(size_t capacity_bytes);
   [[nodiscard]] size_t capacity() const { return capacity_; }
 
-  /// Keeps the latest value that is larger than the capacity until SweepLatestLarge() finds it
-  /// unused, so a caller that reads a large value piece by piece loads it once. Call before any
-  /// other use.
+  /// Makes the cache hold the latest value that is larger than the capacity, until
+  /// SweepLatestLarge() finds the value unused. A caller that reads a large value piece by piece
+  /// then loads the value only one time. Call before any other use of the cache.
   void KeepLatestLarge() { keeps_latest_large_ = true; }
   /// Drops the latest large value if no large value was requested since the last call.
   void SweepLatestLarge();
@@ -109,7 +111,7 @@ class LruCache {
   struct Flight {
     CondVar landed;
     std::optional<Result<ValuePtr>> answer;
-    // The key was erased or replaced during the load, so the result must not be cached.
+    // True if the key was erased or replaced during the load. The result must then not be cached.
     bool discard = false;
   };
   struct Entry {
@@ -186,14 +188,16 @@ class LruCache {
     const uint64_t hash = static_cast<uint64_t>(Hash{}(key)) * 0x9e3779b97f4a7c15ULL;
     return splits_[(hash >> 32) % split_count_];
   }
-  // Caches the value; does nothing if allocating the entry fails. Call MakeRoom() afterwards.
+  // Caches the value. If the entry cannot be allocated, the key is left without an entry. Call
+  // MakeRoom() afterwards.
   void Keep(Split& split, const Key& key, ValuePtr value, size_t charge, Entries& dropped) noexcept
       REQUIRES(split.mutex);
-  // Evicts from all splits in turn until their charges fit the capacity; never evicts the last
-  // entry of `newest`.
+  // Evicts from the splits in turn until the sum of all charges is within the capacity. Never
+  // evicts the only entry of the split `newest`.
   void MakeRoom(const Split* newest = nullptr) { EvictDownTo(capacity_, newest); }
   void EvictDownTo(size_t bytes, const Split* newest = nullptr);
-  // Holds a large value until another value replaces it; null drops it. Call without a lock.
+  // Holds a large value until another value replaces it; null drops the value. Call with no lock
+  // held.
   void SetLatestLarge(ValuePtr value);
   Result<ValuePtr> Load(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
                         const std::function<Result<Loaded>()>& load);
@@ -206,7 +210,7 @@ class LruCache {
     try {
       return Fail(loaded);
     } catch (const std::bad_alloc&) {
-      // No message, because copying it would need memory.
+      // The error has no message, because copying a message would need memory.
       return tl::unexpected(Error{loaded.error().code, {}});
     }
   }
@@ -301,7 +305,7 @@ template <typename K, typename V, typename H>
 void LruCache<K, V, H>::SetLatestLarge(ValuePtr value) {
   if (value != nullptr && !keeps_latest_large_) return;
   const MutexLock lock(latest_mutex_);
-  // `value` now holds the previous value, which is destroyed after unlocking.
+  // After the swap, `value` holds the previous value, which is destroyed after unlocking.
   latest_large_.swap(value);
 }
 
@@ -379,7 +383,7 @@ void LruCache<K, V, H>::Erase(const K& key, const ValuePtr& expected) {
   if (const auto found = split.flights.find(key);
       expected == nullptr && found != split.flights.end()) {
     found->second->discard = true;
-    // Later callers start their own load instead of joining this one.
+    // Later callers start a load of their own instead of waiting for the running load.
     split.flights.erase(found);
   }
   const size_t before = split.bytes;

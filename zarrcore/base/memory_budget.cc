@@ -11,7 +11,8 @@ namespace {
 
 // The interval at which a waiting request checks whether it was abandoned.
 constexpr std::chrono::milliseconds kLook{50};
-// How long an exclusive request (Alone) waits for memory of values in use and of small requests.
+// How long an exclusive request (Alone) waits for small requests and values in use to release
+// memory.
 constexpr int kMaxWaitMs = 1000;
 
 struct OfThread {
@@ -84,7 +85,7 @@ void MemoryBudget::Trim() {
 
 bool MemoryBudget::Enter() {
   Work* const work = of_thread.work;
-  // A request that has entered may take more memory: exclusive requests wait for it to end.
+  // A request in working_ may take more memory, because exclusive requests wait until it ends.
   if (work != nullptr && work->is_counted_) return true;
   const MutexLock lock(mutex_);
   if (!queue_.empty()) return false;

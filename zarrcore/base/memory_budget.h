@@ -1,21 +1,22 @@
-// MemoryBudget: the one limit on the memory of a process that decodes untrusted bytes.
+// MemoryBudget: limits the memory of a process that decodes untrusted bytes.
 //
-// Caches, returned values and running decodes hold Shares of the budget. A request takes all the
-// memory it needs at once, before allocating. Take() first makes the caches evict. If that does not
-// free enough, Take() does not wait but fails with kWouldBlock, so no thread ever waits for memory
-// while holding some. The request then releases everything, waits for its turn in order of arrival
-// (Alone), and is repeated while no other request holds memory:
+// Caches, returned values and running decodes hold Shares of the budget. An operation takes all the
+// memory that it needs with a single Take(), before allocating. If the budget is exhausted, Take()
+// makes the caches evict. If that does not free enough, Take() fails with kWouldBlock instead of
+// waiting, so no thread waits for memory while it holds some. The request then releases everything,
+// waits for its turn in order of arrival (Alone), and runs again while no other request holds
+// memory:
 //
 //              Take() succeeds
 //   Work ───────────────────────────▶ done
 //     │  kWouldBlock: release everything                       ▲
 //     └──────────▶ Alone: wait until no Work holds any ────────┘  or kTooLarge, kNoMemory
 //
-// Requests of up to 1/kSmallPart of the budget need not wait for an exclusive request, and an
-// exclusive request does not wait for them, so metadata and indexes can be read while a large chunk
-// is decoded.
+// Small requests, of up to 1/kSmallPart of the budget, do not wait for an exclusive request, and an
+// exclusive request does not wait for small requests. So metadata and indexes can be read while a
+// large chunk is decoded.
 //
-// Every member may be called from any thread.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -74,13 +75,13 @@ class MemoryBudget {
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
   /// Takes the memory of an operation from the budget: input, output and working memory, except
-  /// `held` bytes that the caller already holds for the operation. Errors: kTooLarge if the
-  /// operation can never fit; kWouldBlock if it does not fit now, and the caller must release
-  /// everything and repeat the request Alone; kNoMemory if it does not fit although the request is
-  /// exclusive.
+  /// `held` bytes that the caller already holds for the operation. Fails with kTooLarge if the
+  /// operation can never fit. Fails with kWouldBlock if the operation does not fit now; the caller
+  /// must then release everything and repeat the request Alone. Fails with kNoMemory if the
+  /// operation does not fit although the request is exclusive.
   [[nodiscard]] Result<Share> Take(uint64_t bytes, uint64_t held = 0);
 
-  /// Evicts down to the new limit immediately.
+  /// Sets the limit in bytes, and makes the caches evict down to the new limit immediately.
   void SetLimit(uint64_t limit);
   [[nodiscard]] uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
   [[nodiscard]] uint64_t used() const { return used_.load(std::memory_order_relaxed); }
@@ -100,11 +101,13 @@ class MemoryBudget {
     bool is_counted_ = false;  // true if this request is counted in working_
   };
 
-  /// Waits, in order of arrival, until no other request holds memory. During the lifetime of this
-  /// object, other requests can take only small amounts. The current thread must hold no memory.
+  /// A scope in which the current thread has the budget to itself. The constructor waits, in order
+  /// of arrival, until no other request holds memory. During the lifetime of this object, other
+  /// requests can take only small amounts. The current thread must hold no memory when the scope
+  /// begins.
   class Alone {
    public:
-    /// Stops waiting soon after `is_abandoned` returns true.
+    /// Abandons the wait soon after `is_abandoned` returns true.
     Alone(MemoryBudget& budget, const std::function<bool()>& is_abandoned);
     ~Alone();
     Alone(const Alone&) = delete;
@@ -117,9 +120,9 @@ class MemoryBudget {
     bool granted_ = false;
   };
 
-  /// Registers `give_up` for the lifetime of this object. `give_up` is called when memory is short,
-  /// on any thread, with the number of missing bytes. Holders are called in the order of their
-  /// construction, and must not take memory from the budget.
+  /// Registers `give_up`, a callback that evicts memory, for the lifetime of this object. If memory
+  /// is short, any thread may call `give_up` with the number of missing bytes. Callbacks run in the
+  /// order in which Holders were constructed, and must not take memory from the budget.
   class Holder {
    public:
     Holder(MemoryBudget& budget, std::function<void(uint64_t missing)> give_up);
@@ -139,10 +142,10 @@ class MemoryBudget {
 
   bool Add(uint64_t bytes, uint64_t limit);
   // Makes the allocator return freed memory to the system, if at least kTrimmedAtOnce bytes were
-  // freed.
+  // freed since the last time.
   void Trim();
-  // Counts the current request among those that hold memory, if it is not counted yet. False if an
-  // exclusive request waits or runs.
+  // Counts the current request in working_, unless it is already counted. Returns false if the
+  // request is not counted, because an exclusive request waits or runs.
   bool Enter();
   // Makes holders evict until `bytes` more fit into the budget.
   void MakeRoom(uint64_t bytes);
@@ -153,7 +156,7 @@ class MemoryBudget {
 
   Mutex mutex_;
   CondVar turned_;  // notified when queue_ or working_ changes
-  // The first request becomes exclusive once working_ is 0.
+  // The exclusive requests, in order of arrival. The first may run once working_ is 0.
   std::deque<const Alone*> queue_ GUARDED_BY(mutex_);
   size_t working_ GUARDED_BY(mutex_) = 0;  // the number of requests that hold memory
 

@@ -24,7 +24,8 @@
 #define ACQUIRE(...) ZARRFS_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define ACQUIRE_SHARED(...) ZARRFS_THREAD_ATTRIBUTE(acquire_shared_capability(__VA_ARGS__))
 #define RELEASE(...) ZARRFS_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
-/// Marks functions that clang cannot analyze; a comment at each says why it is safe.
+/// Marks functions that clang cannot analyze; a comment at each function says why the function is
+/// safe.
 #define NO_THREAD_SAFETY_ANALYSIS ZARRFS_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace zarrfs {
@@ -54,7 +55,7 @@ class ZARRFS_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// A mutex that one writer or any number of readers hold.
+/// A mutex that either one writer or any number of readers can hold.
 class ZARRFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
  private:
   friend class WriterLock;

@@ -1,4 +1,4 @@
-// NumberFrom(): parses a number.
+// NumberFrom(): parses a string as a number.
 #pragma once
 
 #include <charconv>
@@ -8,8 +8,8 @@
 
 namespace zarrfs {
 
-/// Parses a number. nullopt unless the whole string is a number in the range of T. `base` is the
-/// base of an integer, 10 by default; it does not apply to floating-point numbers.
+/// Parses `text` as a number. Returns nullopt unless all of `text` is a number in the range of T.
+/// `base` is the base of an integer, 10 by default. Floating-point numbers take no `base`.
 template <typename T, typename... Base>
 [[nodiscard]] std::optional<T> NumberFrom(std::string_view text, Base... base) {
   T number{};

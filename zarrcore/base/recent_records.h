@@ -1,13 +1,14 @@
 // RecentRecords<Record>: the last N records of an endless sequence, found by number or by content.
 //
 //   blocks_   a ring of records, in blocks that are allocated on demand and never move
-//   newest_   a hash table with the newest record of each bucket; Record::previous is the number
-//             of the record before it. A chain ends at the first number that is no longer in the
-//             ring, so dropping the oldest record only changes a count.
+//   newest_   a hash table with the number of the newest record in each bucket. Record::previous
+//             is the number of the next older record in the same bucket. A chain ends at the first
+//             number that is no longer in the ring, so dropping the oldest record only changes a
+//             count.
 //
 // `Record` must have the members `size_t Hash() const` and `uint32_t previous`, which only this
-// class sets. Numbers are modulo 2^32. If memory runs out, Add() throws and changes nothing. Not
-// thread-safe.
+// class sets. Record numbers wrap around at 2^32. If memory runs out, Add() throws and changes
+// nothing. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace zarrfs {
 template <typename Record>
 class RecentRecords {
  public:
-  /// `limit`: the number of records that are kept, between 1 and 2^31.
+  /// `limit`: the maximum number of records, between 1 and 2^31.
   explicit RecentRecords(size_t limit) : limit_(std::max<size_t>(limit, 1)) {}
 
   /// Adds a record and returns its number, which is at least 1. If the ring is full, drops the
@@ -41,8 +42,8 @@ class RecentRecords {
     return static_cast<uint32_t>(next_++);
   }
 
-  /// A record and its number. FindNewest() returns the newest record with this hash that `is_it`
-  /// accepts; null if no record matches.
+  /// The result of FindNewest(): the newest record with the given hash that `is_it` accepts, or
+  /// null if no record matches. `is_it` may also be called with records of other hashes.
   struct Found {
     const Record* record = nullptr;
     uint32_t number = 0;
@@ -51,8 +52,8 @@ class RecentRecords {
   [[nodiscard]] Found FindNewest(size_t hash, const IsIt& is_it) const {
     if (newest_.empty()) return {};
     uint32_t number = newest_[hash % newest_.size()];
-    // After 2^32 records a number is used again, so an old entry may seem to be in the ring. Along
-    // a valid chain the distances grow.
+    // Record numbers are reused after 2^32 records, so an old number may seem to be in the ring.
+    // Along a valid chain, the distances from next_ increase.
     for (uint32_t before = 0; DistanceOf(number) > before && IsKept(number);) {
       const Record& record = *At(number);
       if (is_it(record)) return {&record, number};
@@ -62,7 +63,7 @@ class RecentRecords {
     return {};
   }
 
-  /// The record with this number; null if it was dropped.
+  /// Returns the record with this number, or null if the record was dropped.
   [[nodiscard]] const Record* At(uint32_t number) const {
     if (!IsKept(number)) return nullptr;
     const size_t slot = (next_ - DistanceOf(number)) % limit_;
@@ -104,10 +105,10 @@ class RecentRecords {
   }
 
   const size_t limit_;
-  uint64_t next_ = 1;  // the number that Add() gives to the next record
+  uint64_t next_ = 1;  // the number of the next record to be added
   size_t size_ = 0;
   std::vector<std::unique_ptr<Record[]>> blocks_;
-  std::vector<uint32_t> newest_;  // by bucket; 0: the bucket is empty
+  std::vector<uint32_t> newest_;  // by bucket; 0 if the bucket is empty
 };
 
 }  // namespace zarrfs

@@ -13,7 +13,8 @@ struct CodeRow {
   std::string_view name;
 };
 
-// The errno and name of each code. FromErrno() uses the first row with its errno.
+// The errno and name of each code. FromErrno() returns the code of the first row with the given
+// errno.
 constexpr std::array kCodes = {
     CodeRow{ErrorCode::kNotFound, ENOENT, "not found"},
     CodeRow{ErrorCode::kIo, EIO, "input/output error"},
@@ -45,7 +46,8 @@ int ToErrno(ErrorCode code) {
 ErrorCode FromErrno(int error_number) {
   if (error_number == EPERM) return ErrorCode::kPermissionDenied;
   if (error_number == ENFILE) return ErrorCode::kTooManyOpenFiles;
-  // kWouldBlock and kInterrupted are produced only by this program, never by the operating system.
+  // Only zarrfs itself may produce kWouldBlock and kInterrupted, so EAGAIN and EINTR from the
+  // operating system become kIo.
   if (error_number == EAGAIN || error_number == EINTR) return ErrorCode::kIo;
   for (const CodeRow& row : kCodes) {
     if (row.error_number == error_number) return row.code;

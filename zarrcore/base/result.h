@@ -1,7 +1,7 @@
-// Result<T> is a value, or an Error with a code and a message. All functions that can fail return
-// it.
+// Result<T>: a value, or an Error with a code and a message. All functions that can fail return a
+// Result.
 //
-// A message names the key it is about, what was expected and what was found, e.g.
+// An error message names the key, what was expected and what was found, e.g.
 //   "temperature/c/0/1: shard index checksum 0x1f3a0000, computed 0x77b01122"
 // No exception crosses a library boundary of zarrcore.
 #pragma once
@@ -28,7 +28,7 @@ enum class ErrorCode {
   kTooLarge,          // a size exceeds a limit
   kNoMemory,          // memory has run out
   kTooManyOpenFiles,  // the process has no free descriptors
-  kWouldBlock,        // the answer is not cached, and this thread must not wait for it
+  kWouldBlock,        // the call needs a wait for a store or for memory, which is not allowed here
   kNotADirectory,     // a path continues below something that is not a folder
   kLinkRefused,       // a symbolic link that must not be followed, dangles or loops
   kZarrfsMount,       // the path is in a zarrfs mount, which zarrfs never reads

@@ -1,4 +1,4 @@
-// Sizes as users write them.
+// Parses sizes as users write them.
 #pragma once
 
 #include <cstdint>

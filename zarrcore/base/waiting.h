@@ -1,13 +1,13 @@
 // Records for each thread whether it may wait for a store, and whether its work was abandoned.
 //
-// A thread that answers from caches must never hang on a dead server. It works inside a NoWaiting
-// scope: any call that would block (a store call through GatedStore, a load that another thread
-// runs) fails at once with kWouldBlock, and the caller repeats the request on a thread that may
-// wait.
+// A thread that answers from caches must never hang on a dead server. Such a thread works in a
+// NoWaiting scope. Inside the scope, a call that would block (a store call through GatedStore, or a
+// load that another thread runs) fails immediately with kWouldBlock. The caller then repeats the
+// request on a thread that may wait.
 //
-// When a reader is interrupted, its request is answered early and then abandoned: the next call
-// that the request makes to the store or a codec also fails with kWouldBlock. Requests that waited
-// for the same result then load it themselves.
+// When a reader is interrupted, its request is answered early and its work is abandoned. The next
+// call from the abandoned work to the store or to a codec also fails with kWouldBlock. Other
+// requests that waited for the result of this work then load the result themselves.
 #pragma once
 
 #include <functional>
