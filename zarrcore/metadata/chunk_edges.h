@@ -23,16 +23,16 @@ struct EdgeRun {
   bool operator==(const EdgeRun&) const = default;
 };
 
-/// Maximum number of runs along an axis, and of changes of the chunk length along all axes of an
-/// array together.
+/// Maximum number of runs along one axis. Also the maximum number of changes of the chunk length in
+/// an array, over all axes.
 inline constexpr size_t kMaxEdgeRuns = size_t{1} << 16;
 
 /// Parses an item of "chunk_shapes": one length for all chunks, or a list whose items are a length
-/// or [length, count]. Chunks beyond the array's `extent` are dropped, and the last run has no end,
-/// so an array that grows by chunks of the same length keeps its runs. The result has at least one
-/// run. The first run has `first` 0, and adjacent runs differ in length. All numbers are below
-/// 2^63. kDamaged if the lengths are invalid, or their sum is less than `extent` or at least 2^63;
-/// kUnsupported for more than kMaxEdgeRuns runs.
+/// or [length, count]. `extent` is the length of the array along the axis. Chunks beyond it are
+/// dropped, and the last run has no end, so an array that grows by chunks of the same length keeps
+/// its runs. Returns at least one run. The first run starts at chunk 0, and adjacent runs differ in
+/// length. All numbers are below 2^63. kDamaged if the lengths are invalid, or their sum is less
+/// than `extent` or at least 2^63; kUnsupported for more than kMaxEdgeRuns runs.
 [[nodiscard]] Result<std::vector<EdgeRun>> ParseChunkEdges(const Json& document, uint64_t extent,
                                                            std::string_view key);
 

@@ -35,7 +35,7 @@ std::vector<std::string_view> WayTo(std::string_view key) {
 // Collects the member names of the object at the path `way`. False if the document is not plain
 // JSON, so ParseJson() must parse it.
 bool Scan(JsonScanner& scanner, std::span<const std::string_view> way, Names& names) {
-  if (way.empty()) names.emplace();  // if a member is repeated, the last one counts
+  if (way.empty()) names.emplace();  // if the object is repeated, the last one counts
   return scanner.Object([&](std::string_view name) {
     if (way.empty()) {
       names->push_back(Unquoted(name));
@@ -57,7 +57,8 @@ void EraseConsolidated(std::string& text) {
   size_t end = 0;
   bool is_group = false;  // consolidated_metadata has no meaning in an array
   const bool is_plain = scanner.Object([&](std::string_view name) {
-    // If the member is repeated, the last one counts. An escaped name may equal its name.
+    // Leave `text` unchanged if consolidated_metadata is repeated, because only the last one
+    // counts, or if a name is escaped, because it may spell consolidated_metadata.
     const bool is_it = IsNamed(name, kConsolidatedMember);
     if (IsEscaped(name) || (is_it && (end > 0 || !scanner.IsAtObject()))) return false;
     const size_t at = scanner.position();

@@ -1,5 +1,5 @@
-// Data types: those of the Zarr v3 core specification (section "Data types") and r<N>, and the
-// types of zarr-extensions whose elements have a known layout.
+// The data types of the Zarr v3 core specification (section "Data types"), r<N>, and the types of
+// zarr-extensions whose elements have a known layout.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ enum class DataKind {
   kNarrowUint,           // uint2, uint4
   kNarrowFloat,          // bfloat16, float8_*, float6_*, float4_*: see FloatFormat
   kNarrowComplex,        // two narrow floats or two float16
-  kDatetime,             // numpy.datetime64: an int64 whose smallest value means "not a time"
+  kDatetime,             // numpy.datetime64: an int64; the smallest int64 is "not a time"
   kTimedelta,            // numpy.timedelta64
   kFixedLengthUtf32,     // code points of 4 bytes each, padded with zeros
   kNullTerminatedBytes,  // a string of bytes, padded with zeros
@@ -77,8 +77,8 @@ struct StructField {
   DataType type;  // always of a fixed size
 };
 
-/// Maximum size of an element in bytes, for types whose size is in zarr.json. For each array, one
-/// element is kept in memory: the fill value.
+/// Maximum size in bytes of an element whose type states its size in zarr.json. Each array keeps
+/// one element in memory, the fill value.
 inline constexpr size_t kMaxItemBytes = 16u << 20;
 inline constexpr int kMaxStructDepth = 16;
 
@@ -91,7 +91,7 @@ inline constexpr int kMaxStructDepth = 16;
 /// unknown size.
 [[nodiscard]] Result<DataType> ParseDataType(const Json& document, std::string_view key);
 
-/// The type of the core specification with this name.
+/// Returns the type of the core specification called `name`, which must exist.
 [[nodiscard]] DataType CoreType(std::string_view name);
 
 /// Converts elements between little-endian and big-endian. Reverses the bytes of each part that has
@@ -103,8 +103,8 @@ struct ByteRun {
   size_t first = 0;
   size_t end = 0;
 };
-/// Like the function above, but reverses only the parts of each element that are in `runs`, which
-/// must be sorted.
+/// Like the overload above, but reverses only the parts of each element that lie within `runs`.
+/// `runs` must be sorted.
 void ReverseByteOrder(std::span<std::byte> elements, const DataType& type,
                       std::span<const ByteRun> runs);
 

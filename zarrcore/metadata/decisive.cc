@@ -13,10 +13,10 @@ namespace {
 constexpr std::array<std::string_view, 3> kDecisiveAttributes = {"_FillValue", "missing_value",
                                                                  "dtype"};
 
-// Adds the names of all attributes and the values of decisive attributes to the digest.
+// Adds the names of all attributes and the values of kDecisiveAttributes to the digest.
 bool AddAttributes(JsonScanner& scanner, DigestBuilder& digest) {
   return scanner.Object([&](std::string_view name) {
-    // An escaped name may equal the name of a decisive attribute.
+    // An escaped name may spell the name of a decisive attribute.
     if (name.find('\\') != name.npos) return false;
     digest.Add(name);
     name = name.substr(1, name.size() - 2);

@@ -80,8 +80,8 @@ std::optional<uint64_t> ParseBits(std::string_view text, const FloatFormat& form
   return bits && IsCode(*bits, format) ? bits : std::nullopt;
 }
 
-// The value of a number, a bare literal, or one of the strings "NaN", "Infinity", "+Infinity" and
-// "-Infinity".
+// Parses a JSON number, a bare literal such as NaN, or one of the strings "NaN", "Infinity",
+// "+Infinity" and "-Infinity".
 std::optional<double> ParseNumber(const Json& json) {
   if (json.is_number()) return json.get<double>();
   if (const auto bare = NonFinite(json)) return bare;
@@ -149,7 +149,7 @@ std::optional<FillBytes> ParseElement(const Json& json, const DataType& type);
 std::optional<FillBytes> ParseStruct(const Json& json, const DataType& type) {
   if (json.is_string()) return IfSize(ParseBytes(json), type.item_size);
   if (!json.is_object() || json.size() != type.fields.size()) return std::nullopt;
-  // A table, because Json::find searches linearly.
+  // Collect the values in a hash table, because Json::find searches linearly.
   std::unordered_map<std::string_view, const Json*> values;
   for (const auto& [name, value] : json.get_ref<const Json::object_t&>()) {
     values.emplace(name, &value);
@@ -225,7 +225,7 @@ constexpr std::string_view kRawBytes =
 constexpr std::string_view kFields =
     "an object with a value for each field, or a base64 string of the item's length,";
 
-// Descriptions of the expected value for messages, by DataKind.
+// The expected value in error messages, indexed by DataKind.
 constexpr std::array<std::string_view, kDataKinds> kExpected = {
     "true or false", kInteger,    kInteger, kNumber,     kTwoNumbers, kRawBytes,
     kInteger,        kInteger,    kNumber,  kTwoNumbers, kDate,       kDate,
@@ -233,14 +233,14 @@ constexpr std::array<std::string_view, kDataKinds> kExpected = {
 
 // --- Elements as JSON ---
 
-// Returns the double closest to the shortest decimal that reads back to the same float.
+// Returns the double closest to the shortest decimal that parses to the float `exact`.
 double ShortestDouble(float exact) {
   std::array<char, 64> text;
   const auto written = std::to_chars(text.data(), text.data() + text.size(), exact);
   double value = 0;
   std::from_chars(text.data(), written.ptr, value);
-  // A reader that parses the digits as a double and rounds it to float may get a neighbour of
-  // `exact`. If so, all digits are written.
+  // A reader that parses the decimal as a double and rounds the double to a float may get a float
+  // next to `exact`. In that case, write all digits of `exact`.
   return static_cast<float>(value) == exact ? value : static_cast<double>(exact);
 }
 
@@ -251,8 +251,8 @@ Json FloatToV3(uint64_t bits, const FloatFormat& format) {
     return fmt::format("0x{:0{}x}", bits, 2 * format.size);
   }
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  // A smaller float is written exactly. Readers may widen a float16 before they compare, and its
-  // shortest decimal is a different float32.
+  // Floats of less than 4 bytes are written exactly. A reader may widen a float16 to float32 before
+  // it compares values, and the shortest decimal of the float16 is a different float32.
   return format.size == 4 ? ShortestDouble(static_cast<float>(value)) : value;
 }
 

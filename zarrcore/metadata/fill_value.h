@@ -26,11 +26,11 @@ using FillBytes = std::vector<std::byte>;
 [[nodiscard]] Result<FillBytes> ParseFillValue(const Json& document, const DataType& type,
                                                std::string_view key);
 
-/// The v3 spelling of an element. A float of 4 or 8 bytes is the shortest decimal that reads back
-/// to the same bits; a smaller float is exact. The canonical NaN is "NaN", any other NaN "0x…" with
-/// all digits; infinities are "Infinity" and "-Infinity". Integers are exact, complex numbers are
-/// [re, im], raw bytes are a list of byte values, other bytes are base64, and structs are objects.
-/// `fill` must be an element of `type`. Null for kOther.
+/// Returns an element as zarr.json spells it. A float of 4 or 8 bytes is the shortest decimal that
+/// reads back to the same bits; a smaller float is exact. The canonical NaN is "NaN", any other NaN
+/// "0x…" with all digits; infinities are "Infinity" and "-Infinity". Integers are exact, complex
+/// numbers are [re, im], raw bytes are a list of byte values, other bytes are base64, and structs
+/// are objects. `fill` must be an element of `type`. Null for kOther.
 [[nodiscard]] Json FillValueToV3(const FillBytes& fill, const DataType& type);
 
 /// Decodes the attribute "_FillValue" (CF conventions) as xarray and others spell it in v3. For

@@ -1,4 +1,4 @@
-// Bit formats of floating-point numbers of 4 to 64 bits.
+// Bit formats of floating-point numbers of 4 to 64 bits. The code of a number is its bit pattern.
 //
 // The core specification has float16, float32 and float64. The extension types bfloat16, float8_*,
 // float6_* and float4_* are named after their numbers of exponent and fraction bits, and after the
@@ -29,7 +29,7 @@ struct FloatFormat {
   Codes codes = Codes::kIeee;
 };
 
-/// The format of the data type called `name`. Null if it is not a float.
+/// The format of the data type called `name`. Null if that type is not a float.
 [[nodiscard]] const FloatFormat* FindFloatFormat(std::string_view name);
 
 /// The code of the number nearest to `value`. Ties round to the even code. Any NaN becomes the
@@ -37,11 +37,11 @@ struct FloatFormat {
 /// them.
 [[nodiscard]] std::optional<uint64_t> EncodeFloat(double value, const FloatFormat& format);
 
-/// The value of a code, exact except for the payload of NaNs. Ignores bits above those of the
+/// The value of a code, exact except for the payload of NaNs. Ignores bits above the width of the
 /// format.
 [[nodiscard]] double DecodeFloat(uint64_t bits, const FloatFormat& format);
 
-/// True if all bits above those of the format are 0.
+/// True if all bits above the width of the format are 0.
 [[nodiscard]] bool IsCode(uint64_t bits, const FloatFormat& format);
 
 }  // namespace zarrfs

@@ -17,20 +17,20 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// A bare literal, or an integer beyond 64 bits, becomes a string that begins with this mark. A
-// document that itself contains the mark at the beginning of a string is refused, so every marked
-// string stands for a literal.
+// ParseJson() turns a bare literal, or an integer beyond 64 bits, into a string that begins with
+// this mark. A document with a string that already begins with the mark is refused, so every marked
+// string represents a literal or an integer.
 constexpr std::string_view kMark = "\0#"sv;
 constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
 // The number of characters added to a literal: the opening quote, the mark and the closing quote.
 constexpr size_t kMarkedGrowth = kMarkInText.size() + 2;
 
 constexpr size_t kMaxExcerptEntries = 100;
-// Maximum indentation of a document in bytes. Without a limit, the indentation of many deep values
-// could be hundreds of times longer than the values.
+// Maximum total indentation of a document in bytes. Without a limit, the indentation of many deep
+// values could be hundreds of times longer than the values.
 constexpr size_t kMaxIndentation = size_t{16} << 20;
 
-// The largest range of integers that a double represents exactly.
+// A double represents all integers up to this magnitude exactly.
 constexpr double kMaxExactInteger = 9007199254740992.0;  // 2^53
 
 struct MarkedText {
@@ -38,7 +38,7 @@ struct MarkedText {
   std::vector<size_t> ends;  // the ends of the marked literals, as offsets in `text`
 };
 
-// True for an optional sign followed by digits.
+// True if `literal` consists of digits, with an optional minus sign.
 bool IsIntegerLiteral(std::string_view literal) {
   if (literal.starts_with('-')) literal.remove_prefix(1);
   return !literal.empty() && literal.find_first_not_of("0123456789") == literal.npos;
@@ -68,7 +68,7 @@ MarkedText MarkBareLiterals(std::string_view text) {
       // the required syntax error.
       marked.text.append("\"").append(kMarkInText).append(*literal).append("\"");
       marked.ends.push_back(marked.text.size());
-      // The parser will reject the document anyway.
+      // There are already too many values, so the parser will reject the document.
       if (marked.ends.size() > kMaxJsonValues) break;
       i += literal->size();
       continue;
@@ -159,8 +159,8 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   };
 
   // If a name is repeated, moves its last value to its first position, and marks its other
-  // positions in the result. Sorts instead of hashing, because names with equal hashes are easily
-  // crafted.
+  // positions in the result. Sorts instead of hashing, because an attacker can easily craft names
+  // with equal hashes.
   static std::vector<bool> TakeLastOfEach(OpenContainer& members) {
     const std::vector<std::string>& keys = members.keys;
     std::vector<size_t> order(keys.size());
@@ -253,8 +253,8 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
     return Fail(ErrorCode::kDamaged, "{}: not JSON at {}: {}", key, LineAndColumn(text, offset),
                 builder.error());
   }
-  // There are fewer marked values than literals if some were nested too deeply. More are possible
-  // only if the document itself contains a marked string.
+  // Literals that are nested too deeply are dropped, so there may be fewer marked values than
+  // literals. There are more only if the document itself contains a marked string.
   if (builder.marked_values() > marked.ends.size() ||
       (builder.marked_values() < marked.ends.size() && !builder.too_deep())) {
     return Fail(ErrorCode::kDamaged, "{}: a string begins with \\u0000#, the mark of bare NaN",
@@ -278,8 +278,8 @@ size_t IndentationOf(const Json& json, size_t depth = 0) {
 // The maximum length of `text` written as a JSON string in ASCII.
 uint64_t LengthOfString(std::string_view text) {
   constexpr uint64_t kEscaped = 6;  // the length of an escaped control character
-  // Per byte of a non-ASCII character. Two or three bytes become one escape of six characters, four
-  // bytes become two.
+  // The length per byte of a non-ASCII character. A character of two or three bytes becomes one
+  // escape of six characters, and a character of four bytes becomes two escapes.
   constexpr uint64_t kOfByteAbove = 3;
   uint64_t length = 2;
   for (const char c : text) {
@@ -412,7 +412,7 @@ std::string DumpJson(const Json& json, JsonEncoding encoding) {
   size_t copied = 0;
   const std::string opening = fmt::format("\"{}", kMarkInText);
   for (size_t at = text.find(opening); at != text.npos; at = text.find(opening, at + 1)) {
-    // A quote after a backslash does not open a string; it is inside one.
+    // A quote after a backslash does not open a string. It is part of one.
     if (at > 0 && text[at - 1] == '\\') continue;
     const size_t start = at + opening.size();
     const std::string_view literal(text.data() + start, text.find('"', start) - start);

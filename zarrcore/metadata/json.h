@@ -1,4 +1,4 @@
-// JSON as Zarr's writers write it: with ordered keys, and with Python's literals NaN and Infinity.
+// JSON as Zarr writers produce it: with ordered keys, and with Python's literals NaN and Infinity.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,23 @@ namespace zarrfs {
 /// A JSON value. Objects keep the order of their keys.
 using Json = nlohmann::ordered_json;
 
-/// Maximum nesting. ParseJson() refuses deeper documents; the lenient ParseJson() replaces deeper
-/// values.
+/// Maximum nesting depth. ParseJson() refuses deeper documents; the lenient ParseJson() replaces
+/// deeper values.
 inline constexpr int kMaxJsonDepth = 256;
 
-/// Maximum number of values in a document. A value may take two bytes of JSON and 64 bytes of
+/// Maximum number of values in a document. A value of two bytes of JSON can take 64 bytes of
 /// memory. Consolidated metadata of 100,000 arrays have about 5 million values.
 inline constexpr size_t kMaxJsonValues = size_t{1} << 23;
 
 /// Parses `text`. Accepts the bare literals NaN, Infinity and -Infinity outside strings, and
-/// integers beyond 64 bits. These become marked strings (see NonFinite), which DumpJson() writes as
-/// the literals again. Skips a byte order mark. If an object repeats a key, keeps the last value at
+/// integers beyond 64 bits. These become marked strings (see NonFinite), which DumpJson() turns
+/// back into literals. Skips a byte order mark. If an object repeats a key, keeps the last value at
 /// the position of the first key. kDamaged, with `key`, line and column, if `text` is not JSON;
 /// kTooLarge if it is nested too deeply or has too many values.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key);
 
 /// The lenient ParseJson(): tolerates everything that Python's reader tolerates, so one bad value
-/// does not make all others unusable. Replaces half a surrogate pair and bytes that are not UTF-8
+/// does not make all others unusable. Replaces unpaired surrogates and bytes that are not UTF-8
 /// with U+FFFD, a number beyond the range of a double with Infinity, and values nested too deeply
 /// with null. Adds a line, which begins with `key`, to `notes` for each kind of replacement.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key,
@@ -45,12 +45,12 @@ inline constexpr size_t kMaxJsonValues = size_t{1} << 23;
 /// string "NaN".
 [[nodiscard]] std::optional<double> NonFinite(const Json& json);
 
-/// The contents of a JSON string. Null for any other value, and for a marked string that stands for
+/// The contents of a JSON string. Null for any other value, and for a marked string that represents
 /// a number.
 [[nodiscard]] const std::string* TextOf(const Json& json);
 
-/// An integer of 1 to 64 `bits`: a JSON integer, or an integral float up to 2^53. Negative integers
-/// are sign-extended. nullopt for anything else and for integers that do not fit.
+/// Parses an integer of `bits` bits (1 to 64): a JSON integer, or an integral float up to 2^53.
+/// Negative integers are sign-extended. nullopt for anything else and for integers that do not fit.
 [[nodiscard]] std::optional<uint64_t> ParseInteger(const Json& json, size_t bits, bool is_signed);
 
 /// The member `name` of `object`. Null if it is absent or `object` is not an object; use this
@@ -65,8 +65,7 @@ inline constexpr size_t kMaxJsonValues = size_t{1} << 23;
 enum class JsonEncoding { kAscii, kUtf8 };  // kAscii writes non-ASCII characters as \uXXXX
 
 /// Writes a value as JSON, indented by two spaces, with a newline at the end. The inverse of
-/// ParseJson().
-/// The output is a single line if the indentation would take many megabytes.
+/// ParseJson(). The output is a single line if the indentation would exceed 16 MiB.
 [[nodiscard]] std::string DumpJson(const Json& json, JsonEncoding encoding = JsonEncoding::kAscii);
 
 /// Returns `text` as a quoted JSON string in ASCII. Bytes that are not UTF-8 become U+FFFD.
@@ -82,7 +81,7 @@ enum class JsonEncoding { kAscii, kUtf8 };  // kAscii writes non-ASCII character
 /// Approximate memory of a value in bytes, excluding the Json object itself.
 [[nodiscard]] size_t MemoryOf(const Json& json);
 
-/// The beginning of a value on one short line of printable ASCII, for error messages.
+/// Returns the beginning of a value as one short line of printable ASCII, for error messages.
 [[nodiscard]] std::string Excerpt(const Json& json);
 
 }  // namespace zarrfs

@@ -20,7 +20,8 @@ struct Mappings {
 };
 constinit Mappings mappings;
 
-// Replaces the entry `instead` with `memory`. False if the table lacks that entry.
+// Replaces the table entry `instead` with `memory`. Free entries are null. False if the table has
+// no such entry.
 bool Replace(void* instead, void* memory) {
   const MutexLock lock(mappings.mutex);
   const auto found = std::ranges::find(mappings.at, instead);

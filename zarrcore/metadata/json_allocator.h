@@ -1,8 +1,8 @@
 // The allocator for lists of JSON values.
 //
-// nlohmann's library allocates memory when it destroys a value, for a stack of the values to
-// destroy, and an exception there would end the process. So when memory has run out, this allocator
-// uses shared mappings, which RLIMIT_DATA does not limit.
+// To destroy a value, nlohmann's library allocates a stack of the values to destroy. An exception
+// there would end the process. So if operator new fails, this allocator maps shared memory, which
+// RLIMIT_DATA does not limit.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Repairs a document that the lenient ParseJson() in json.h could not parse, so it can be parsed
-// again.
+// Repairs a document that the lenient ParseJson() in json.h failed to parse.
 #pragma once
 
 #include <set>
@@ -8,13 +7,13 @@
 
 namespace zarrfs {
 
-/// In JSON text, the beginning of strings that stand for numbers JSON cannot express; see
+/// The prefix, in JSON text, of strings that represent numbers JSON cannot express; see
 /// NonFinite().
 inline constexpr std::string_view kMarkInText = "\\u0000#";
 
 struct RepairedJson {
   std::string text;
-  std::set<std::string> changes;  // descriptions of the replacements, at most a few
+  std::set<std::string> changes;  // descriptions of the replacements, at most 16
 };
 
 /// Returns `text` with all replacements of the lenient ParseJson(), except those of values nested

@@ -7,8 +7,9 @@
 namespace zarrfs {
 
 /// Scans one string, which must outlive the scanner. Accepts plain JSON, which is everything that
-/// ParseJson() accepts except a byte order mark, escaped NUL characters, numbers that may exceed a
-/// double, and more than 64 levels. Does not limit the number of values.
+/// ParseJson() accepts except a byte order mark, escaped NUL characters, escaped surrogates,
+/// numbers that may exceed the range of a double, and more than 64 levels. Does not limit the
+/// number of values.
 class JsonScanner {
  public:
   explicit JsonScanner(std::string_view text) : text_(text) {}

@@ -180,7 +180,7 @@ Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string
     auto before = base->is_null() ? encoding : ParseChunkKeyEncoding(*base, key);
     if (!before) return before;
     auto text = before->suffix.empty() ? ParseKeySuffix(suffix, key)
-                                       // Fails, because the base encoding already has a suffix.
+                                       // Fails: the base encoding already has a suffix.
                                        : ParseKeySuffix(Json(), key);
     if (!text) return Fail(text);
     before->suffix = *std::move(text);
@@ -224,8 +224,8 @@ Result<std::optional<std::vector<std::optional<std::string>>>> ParseDimensionNam
   return names;
 }
 
-// Invalid attributes do not hide the node or the nodes below it. They are replaced by an empty
-// object.
+// Returns the attributes of `document`. Replaces invalid attributes with an empty object, so they
+// do not hide the node or the nodes below it.
 Json TakeAttributes(Json& document, std::string_view key, std::vector<std::string>& notes) {
   const Json& attributes = MemberOrNull(document, "attributes");
   if (attributes.is_null()) return Json::object();
@@ -237,12 +237,12 @@ Json TakeAttributes(Json& document, std::string_view key, std::vector<std::strin
   return document["attributes"];
 }
 
-// Refuses unknown members, except objects with must_understand false: core specification,
+// Refuses unknown members, except objects with must_understand false. See core specification,
 // "must_understand".
 Result<void> CheckMembers(const Json& document, std::span<const std::string_view> known,
                           std::string_view key) {
   for (const auto& [member, value] : document.items()) {
-    // Drafts had a list of extensions, which is harmless if it is empty.
+    // Drafts of the specification had a list "extensions", which is harmless if it is empty.
     const bool is_meant = member != "extensions" || (value.is_array() && value.empty());
     if (is_meant && std::find(known.begin(), known.end(), member) != known.end()) continue;
     if (value.is_object() && MemberOrNull(value, "must_understand") == false) continue;
@@ -398,7 +398,7 @@ Result<NodeMetadata> ParseZarrDocument(Json document, std::string_view key) {
   }
   const Json& format = MemberOrNull(document, "zarr_format");
   if (ToUnsigned(format) != uint64_t{3}) {
-    // In drafts, zarr_format was a URL.
+    // In drafts of the specification, zarr_format was a URL.
     const bool is_other = (format.is_number() || format.is_string()) && !NonFinite(format);
     return Fail(is_other ? ErrorCode::kUnsupported : ErrorCode::kDamaged,
                 "{}: zarr_format: expected 3, found {}", key, Excerpt(format));

@@ -2,8 +2,8 @@
 //
 // Reads the core specification 3.1 and the older spellings found in real stores: missing or empty
 // codecs, "endian" for "bytes", short-hand strings, a separator next to the name, empty
-// storage_transformers and extensions. Refuses documents that it would misread: with unknown
-// top-level members, unless these are objects with must_understand false; with storage
+// storage_transformers and extensions. Refuses documents that it would misread. These are documents
+// with unknown top-level members, except objects with must_understand false; with storage
 // transformers; with chunk grids other than regular and rectilinear; with shapes whose element
 // count overflows 64 bits; and with outer chunks of 2^63 bytes or more.
 //
@@ -32,7 +32,8 @@ inline constexpr size_t kMaxRank = 32;
 /// Maximum number of codecs in a chain. Each codec processes the whole chunk.
 inline constexpr size_t kMaxCodecs = 64;
 
-/// The codec of Zarr v2 structs whose fields have different byte orders. v3 has no codec for them.
+/// This program's own codec for Zarr v2 structs whose fields have different byte orders. v3 has no
+/// codec for such structs.
 inline constexpr std::string_view kMixedEndian = "zarrfs.mixed_endian";
 
 /// One codec of a chain. A short-hand string is a name with an empty configuration. "endian" is
@@ -49,8 +50,8 @@ struct CodecSpec {
   }
 };
 
-/// A codec chain as JSON: {"name": …, "configuration": {…}} for each codec. An empty configuration
-/// is omitted, except for numcodecs.*.
+/// Returns a codec chain as JSON: {"name": …, "configuration": {…}} for each codec. An empty
+/// configuration is omitted, except for numcodecs.*.
 [[nodiscard]] Json ToJson(const std::vector<CodecSpec>& codecs);
 
 /// Parses the member "codecs": a list of objects and short-hand strings. Keeps unknown codecs, even
@@ -84,8 +85,8 @@ struct ArrayMetadata {
   DataType data_type;
   /// The shape of the outermost chunks, which are shards if the array is sharded. It has the same
   /// rank as `shape` and contains no 0: a 0 is read as 1 if the array's dimension is empty, as in
-  /// real stores, and is kDamaged otherwise. If the chunks differ in shape, the maximum length
-  /// along each axis.
+  /// real stores, and is kDamaged otherwise. If the chunks differ in shape, this is the maximum
+  /// chunk length along each axis.
   std::vector<uint64_t> chunk_shape;
   /// The chunk lengths along each axis, for a "rectilinear" grid whose chunks differ in shape.
   /// Otherwise empty.
@@ -94,19 +95,21 @@ struct ArrayMetadata {
   FillBytes fill_value;  // a little-endian element; empty for kOther
   // True if the contents of missing chunks are undefined. v2 metadata then have "fill_value": null.
   bool undefined_fill = false;
-  // Never empty: an absent or empty list means the codec "bytes", little-endian.
+  // The codec chain. Never empty: an absent or empty list in zarr.json means "bytes",
+  // little-endian.
   std::vector<CodecSpec> codecs;
   Json attributes = Json::object();
-  /// One name per dimension; nullopt for a null in the document. Absent if the array has no names.
+  /// One name per dimension, or nullopt where the document has null. Absent if the dimensions have
+  /// no names.
   std::optional<std::vector<std::optional<std::string>>> dimension_names;
-  /// The whole zarr.json as read. Views make their documents from it.
+  /// The whole zarr.json as read. Views derive their own documents from it.
   Json document;
   /// One sentence for each part of the documents that was dropped or replaced. Each begins with the
   /// key of the document.
   std::vector<std::string> notes;
   /// The stored documents. Null if the array was not read from a store.
   std::shared_ptr<const StoredDocuments> stored;
-  /// If set, only shape, chunk_shape, key_encoding and `stored` are usable, for this reason; see
+  /// If set, the reason why only shape, chunk_shape, key_encoding and `stored` are usable; see
   /// ParseZarrayGrid().
   std::optional<Error> grid_only;
 
@@ -117,8 +120,8 @@ struct ArrayMetadata {
 
 struct GroupMetadata {
   Json attributes = Json::object();
-  /// The JSON type of the member consolidated_metadata. Its content is not kept, because the nodes'
-  /// own documents are authoritative.
+  /// The JSON type of the member consolidated_metadata. Its contents are dropped, because the
+  /// nodes' own documents are authoritative.
   Json::value_t consolidated_metadata = Json::value_t::null;
   Json document;
   std::vector<std::string> notes;  // see ArrayMetadata::notes

@@ -13,7 +13,8 @@ bool IsNotes(const Json& value) {
   return parsed && parsed->is_object();
 }
 
-// A member of netCDF-C's notes. netCDF-C 4.9.3 renamed the attributes and members.
+// Returns a member of netCDF-C's notes under its new or old name. netCDF-C 4.9.3 renamed the
+// attributes and their members.
 const Json& NoteOf(const Json& attributes, const char* notes, const char* member,
                    const char* old_notes, const char* old_member) {
   const Json& found = MemberOrNull(MemberOrNull(attributes, notes), member);

@@ -16,7 +16,7 @@ namespace zarrfs {
 
 /// Returns `attributes` without netCDF-C's notes. A note is an object, or an object as a JSON
 /// string, as xarray saves it for a store opened through netCDF-C. Other attributes with reserved
-/// names belong to the user, and stay.
+/// names belong to the user and are kept.
 [[nodiscard]] Json WithoutNczarr(Json attributes);
 
 /// The dimension names of an array from netCDF-C's notes. Empty unless the notes have `rank` names.

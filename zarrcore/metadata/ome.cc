@@ -71,8 +71,8 @@ bool IsListOf(const Json& list, const auto& is_one) {
 bool IsText(const Json& json) { return TextOf(json) != nullptr; }
 bool HasPath(const Json& json) { return IsText(MemberOrNull(json, "path")); }
 
-// True if `image` is a valid item of `multiscales`. Map pyramids by ndpyramid are not OME-Zarr:
-// their items have pixels_per_tile, and no axes.
+// True if `image` is a valid item of `multiscales`. Map pyramids written by ndpyramid are not
+// OME-Zarr: their items have pixels_per_tile, and no axes.
 bool IsPyramid(const Json& image) {
   const auto is_axis = [](const Json& axis) {
     return IsText(axis) || IsText(MemberOrNull(axis, "name"));
@@ -121,7 +121,7 @@ bool IsFrom05(const Json& version) {
          (major > 0 || (major == 0 && minor >= 5));
 }
 
-// True if `ome` has the structure of OME-Zarr's attribute.
+// True if `ome` has the structure of OME-Zarr's attribute `ome`.
 bool IsNamespace(const Json& ome) {
   return ome.is_object() &&
          (IsFrom05(MemberOrNull(ome, kVersion)) || HasMembers(ome, {}, /*in_ome=*/true));
@@ -146,8 +146,8 @@ void AddPaths(const Json& list, std::vector<std::string>& paths) {
   }
 }
 
-// Calls `visit` with the attributes, and with the contents of the attribute `ome` if it is
-// OME-Zarr's.
+// Calls `visit` with the attributes, and with the contents of the attribute `ome` if that attribute
+// belongs to OME-Zarr.
 void VisitMembers(const Json& attributes, const auto& visit) {
   visit(attributes, /*in_ome=*/false);
   const Json& ome = MemberOrNull(attributes, kOme);

@@ -1,7 +1,7 @@
-// Converts OME-Zarr metadata to another version. Version 0.4 is for Zarr v2. Its members are next
-// to other attributes of a group, and each has a version. Version 0.5 is for Zarr v3 and has the
-// same members in one attribute `ome`, with one version. See OME-Zarr 0.4 and 0.5, "Metadata", at
-// ngff.openmicroscopy.org.
+// Converts OME-Zarr metadata to another version. Version 0.4 is for Zarr v2. Its members are
+// top-level attributes of a group, and each states its version. Version 0.5 is for Zarr v3. The
+// same members are in one attribute `ome`, which states one version. See OME-Zarr 0.4 and 0.5,
+// "Metadata", at ngff.openmicroscopy.org.
 #pragma once
 
 #include <string>

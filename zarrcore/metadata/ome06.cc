@@ -11,11 +11,11 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// The members of `ome`, of an image, and of a dataset that exist in both 0.5 and 0.6.
+// The members of `ome` that exist in both 0.5 and 0.6.
 constexpr std::array kMembersOf05 = {"version"sv, "multiscales"sv, "omero"sv,
                                      "labels"sv,  "plate"sv,       "well"sv,
                                      "series"sv,  "image-label"sv, "bioformats2raw.layout"sv};
-// Types of axes of arrays that hold transformations instead of images.
+// Axis types of arrays that hold transformations instead of images.
 constexpr std::array kNoImage = {"array"sv, "coordinate"sv, "displacement"sv};
 constexpr int kMaxSequences = 8;  // maximum nesting of sequences
 

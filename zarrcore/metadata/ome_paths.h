@@ -10,12 +10,13 @@
 namespace zarrfs {
 
 /// The paths in a group's OME-Zarr metadata, relative to the group: resolutions of images, labels,
-/// wells, fields. An image also has the path "labels", and a collection written by bioformats2raw
-/// also "OME", although no metadata name them. At most 10^6 paths, all below the group.
+/// wells, fields. Images also have the path "labels", and collections written by bioformats2raw
+/// also have "OME", although the metadata do not list these paths. At most 10^6 paths, all below
+/// the group.
 [[nodiscard]] std::vector<std::string> OmePaths(const Json& attributes, const OmePlace& place);
 
-/// For the group "OME" in a collection: the names of the images that lie next to that group. Empty
-/// if its metadata name none.
+/// Returns the names of the images next to the group "OME" of a collection. `attributes` are those
+/// of the group "OME". Empty if they name no images.
 [[nodiscard]] std::vector<std::string> OmeSeries(const Json& attributes);
 
 }  // namespace zarrfs

@@ -81,7 +81,7 @@ class ChainMaker {
       return Append("numcodecs." + id, std::move(configuration));
     }
     if (!in_bytes_) AddBytes();
-    // The codec's output is bytes, so the next codec has items of size 1.
+    // This codec's output is bytes, so the next codec sees items of size 1.
     const size_t item_size = std::exchange(elements_.item_size, 1);
     if (id == "blosc") return Append("blosc", BloscConfiguration(configuration, item_size));
     if (id == "gzip") return Append("gzip", Json{{"level", IntegerOr(configuration, "level", 1)}});
@@ -163,7 +163,7 @@ class ChainMaker {
       const bool is_astype = id == "astype";
       const char* const decoded = is_astype ? "decode_dtype" : "dtype";
       const char* const encoded = is_astype ? "encode_dtype" : "astype";
-      // In numcodecs, the decoded type of "astype" defaults to the array's dtype.
+      // In numcodecs, the encoded type defaults to the decoded type, except in the filter "astype".
       const Json& decoded_text = MemberOrNull(configuration, decoded);
       const Json& encoded_text = MemberOrNull(configuration, encoded);
       const auto from = ParseNumber(id, decoded, decoded_text);
@@ -171,7 +171,8 @@ class ChainMaker {
       const auto to =
           encoded_text.is_null() && !is_astype ? from : ParseNumber(id, encoded, encoded_text);
       if (!to) return Fail(to);
-      // A filter configured for another type would misinterpret the bytes of the elements.
+      // If the decoded type is not the type of the elements, the filter would misinterpret their
+      // bytes.
       if (from->number != elements_.number || from->byte_order != elements_.byte_order) {
         return OnOthers(id, Excerpt(decoded_text));
       }
@@ -197,7 +198,7 @@ class ChainMaker {
   }
 
   const std::string_view key_;
-  V2Dtype elements_;  // the type of the elements that the next codec gets
+  V2Dtype elements_;  // the type of the elements that the next codec encodes
   bool in_bytes_ = false;
   V2Codecs chain_;
 };
@@ -212,7 +213,7 @@ Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t 
     }
   }
   ChainMaker maker(dtype, key);
-  // zarr-python also accepts lower case. For "A" (any order), numpy makes an array in C order.
+  // zarr-python also accepts lower case. For "A" (any order), numpy creates an array in C order.
   Json order = zarray["order"];
   if (order == "c" || order == "A" || order == "a") order = "C";
   if (order == "f") order = "F";

@@ -108,7 +108,7 @@ std::optional<size_t> ElementsOf(const Json& shape) {
 }
 
 Json StructOf(Json fields) {
-  // zarr-python reads only the name "structured" with fields that are pairs.
+  // zarr-python accepts only the name "structured", with fields that are pairs.
   return Configured("structured", Json{{"fields", std::move(fields)}});
 }
 

@@ -45,10 +45,10 @@ struct V2Dtype {
 };
 
 /// Parses a dtype as numpy does: "i4" and "=i4" are little-endian, and an unnamed field is named
-/// after its index ("f0"). A field that is an array becomes a structure of its elements, in C order
-/// and named "0", "1", ..., because v3 has no other type with that layout. kDamaged if `dtype` is
-/// malformed. kUnsupported if v3 has no such type: long doubles, empty items, objects in fields,
-/// arrays of more than kMaxArrayParts elements.
+/// after its index ("f0"). A field that is an array becomes a struct with one field per element,
+/// named "0", "1", ... in C order, because v3 has no other type with that layout. kDamaged if
+/// `dtype` is malformed. kUnsupported if v3 has no such type: long doubles, empty items, objects in
+/// fields, arrays of more than kMaxArrayParts elements.
 [[nodiscard]] Result<V2Dtype> ParseV2Dtype(const Json& dtype, std::string_view key);
 
 }  // namespace zarrfs

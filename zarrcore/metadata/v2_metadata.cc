@@ -48,8 +48,8 @@ Result<Json> ParseV2(const NamedText& document, std::vector<std::string>& notes)
   return json;
 }
 
-// Invalid attributes do not hide the node or the nodes below it. They are replaced by an empty
-// object.
+// Parses the attributes of a node. Replaces invalid attributes with an empty object, so they do not
+// hide the node or the nodes below it.
 Json ParseAttributes(const std::optional<NamedText>& zattrs, std::vector<std::string>& notes) {
   if (!zattrs) return Json::object();
   auto attributes = ParseObject(*zattrs, notes);
@@ -68,8 +68,8 @@ Result<Json> KeyEncoding(const Json& zarray, std::string_view key) {
   return Json{{"name", "v2"}, {"configuration", {{"separator", separator}}}};
 }
 
-// Parses base64 of an item in the byte order of the array. An item that is too short is padded, as
-// in numpy.
+// Decodes a fill value from base64 in the array's byte order. Pads a value that is too short, like
+// numpy.
 std::optional<FillBytes> ParseOpaqueFill(const Json& given, const DataType& type,
                                          const V2Dtype& dtype) {
   const std::string* const text = TextOf(given);
@@ -107,7 +107,7 @@ std::optional<Json> NumberOfText(const Json& given) {
 Result<FillBytes> ParseFill(const Json& given, const DataType& type, const V2Dtype& dtype,
                             std::string_view key) {
   const bool is_number = type.is_core() && type.kind != DataKind::kRaw;
-  // For a string type, zarr-python converts the number to a string.
+  // zarr-python converts a numeric fill value to a string if the array holds strings.
   const bool is_bytes = type.kind == DataKind::kNullTerminatedBytes;
   const bool is_text =
       is_bytes || type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kString;
@@ -184,7 +184,7 @@ void DropBadFillAttribute(Json& attributes, const DataType& type, std::string_vi
   attributes.erase(given);
 }
 
-// The names of the codecs, in the order of encoding. They describe an array that cannot be decoded.
+// Returns the names of the codecs in encoding order, to describe an array that cannot be decoded.
 std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
   std::vector<CodecSpec> names;
   const auto add = [&](const Json& codec) {
@@ -198,8 +198,8 @@ std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
   return names;
 }
 
-// Removes _ARRAY_DIMENSIONS from the attributes and returns it. Null unless it names every
-// dimension.
+// Removes _ARRAY_DIMENSIONS from the attributes and returns it. If it does not name every
+// dimension, keeps it and returns null.
 Json TakeDimensionNames(Json& attributes, size_t rank) {
   const auto found = attributes.find(kDimensions);
   if (found == attributes.end() || !found->is_array() || found->size() != rank ||
@@ -211,7 +211,7 @@ Json TakeDimensionNames(Json& attributes, size_t rank) {
   return names;
 }
 
-// Makes an equivalent zarr.json. The parser of zarr.json then checks shape and chunks.
+// Builds a zarr.json equivalent to `zarray`. ParseZarrDocument() then checks shape and chunks.
 Json ArrayDocument(const Json& zarray, Json data_type, Json key_encoding, Json fill_value,
                    Json codecs) {
   Json grid = {{"name", "regular"},
@@ -264,8 +264,8 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
 
   const auto type = ParseDataType(chain->data_type, key);
   if (!type) return Fail(type);
-  // The parser of zarr.json knows all types of v2_dtype, so this type exceeds a limit or has an
-  // invalid unit.
+  // ParseDataType() supports every type that ParseV2Dtype() returns, so this type exceeds a limit
+  // or has an invalid unit.
   if (type->kind == DataKind::kOther) {
     return Fail(ErrorCode::kUnsupported, "{}: dtype {} is not known", key,
                 Excerpt((*given)["dtype"]));

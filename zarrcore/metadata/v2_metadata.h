@@ -7,8 +7,8 @@
 //   - In v2, xarray masks the fill value. In v3, it masks the value of the attribute _FillValue, so
 //     this attribute is added in xarray's spelling. Only numbers get it, because xarray reads it
 //     for no other types.
-// The fill value null, which leaves missing chunks undefined, becomes zero bytes with
-// ArrayMetadata::undefined_fill.
+// The fill value null leaves missing chunks undefined. It becomes zero bytes, and
+// ArrayMetadata::undefined_fill is set.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ struct NamedText {
                                                 const std::optional<NamedText>& zattrs);
 
 /// Returns the metadata needed to find the chunk files of an array that ParseZarray() refuses with
-/// `reason`. v2 readers may support codecs and data types that this program lacks, and get the
+/// `reason`. v2 readers may support codecs and data types that this program lacks, and can read the
 /// stored files. All other members are placeholders: data_type is kOther with the name of the
 /// dtype, and codecs are named "numcodecs.<id>". Also fails if shape, chunks or dimension_separator
 /// are unusable.
