@@ -26,11 +26,11 @@ constexpr int kThreads = 1;  // c-blosc then works on the calling thread
 // three little-endian int32: the decoded size, the size of a block, and the size of the frame.
 constexpr uint8_t kFlagCopied = 0x02;
 constexpr uint8_t kFlagReserved = 0x08;
-// The formats 0 to 4 are blosclz, lz4, snappy, zlib and zstd.
+// The last known compressor format. Formats 0 to 4 are blosclz, lz4, snappy, zlib and zstd.
 constexpr uint8_t kLastFormat = 4;
 constexpr size_t kBlockOffsetSize = 4;
 
-// Memory that a decoder may use without a reservation from ProcessMemory().
+// Memory in bytes that a decoder may use without a reservation from ProcessMemory().
 constexpr uint64_t kFreeBuffers = 8u << 20;
 
 struct FrameSizes {
@@ -148,8 +148,8 @@ class BloscCodec : public BytesToBytesCodec {
   const BloscParameters parameters_;
 };
 
-// The shuffle in a configuration: a name, or a number as in numcodecs (0, 1, 2, or -1 to choose by
-// the element size).
+// Returns the shuffle in a configuration. "shuffle" is a name, or a number as in numcodecs (0, 1,
+// 2, or -1 to choose by the element size).
 int ShuffleOf(const CodecSpec& codec, int64_t type_size) {
   const Json* value = FindMember(codec, "shuffle");
   if (value == nullptr) return BLOSC_NOSHUFFLE;

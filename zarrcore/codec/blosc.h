@@ -1,4 +1,4 @@
-// The configuration of the codec "blosc" for an encoder.
+// The parameters of a "blosc" encoder, from the configuration of the codec.
 #pragma once
 
 #include <string_view>

@@ -63,11 +63,12 @@ bool IsSame(BytesView element, BytesView other, const DataType& type) {
   });
 }
 
-// Like ConvertElements(), but elements in `map` are converted to their entries.
+// Like ConvertElements(), but `map` overrides the conversion of the elements that it contains.
 Result<Bytes> ConvertMapped(Bytes elements, const DataType& from, const DataType& to,
                             Conversion conversion, const ScalarMap& map) {
   if (map.empty()) return ConvertElements(std::move(elements), from, to, conversion);
-  // Keeps the original elements, because those in the map may not be convertible.
+  // Keeps a copy of the elements. The mapped elements are zeroed before the conversion, because
+  // ConvertElements() may be unable to convert them.
   const Bytes given = elements;
   const auto find = [&](size_t i) {
     const BytesView element = BytesView(given).subspan(i * from.item_size, from.item_size);
@@ -141,7 +142,7 @@ Result<ScalarMap> ParseScalarMap(const CodecSpec& codec, std::string_view member
   return map;
 }
 
-// The index of the string `member` in `names`; 0 if the member is absent.
+// Returns the index of the string `member` in `names`, or 0 if the member is absent.
 Result<size_t> NameMember(const CodecSpec& codec, std::string_view member,
                           std::span<const std::string_view> names) {
   return ChoiceMember(codec, member, names, fmt::format("one of {}", fmt::join(names, ", ")));

@@ -58,8 +58,7 @@ uint32_t Fletcher32(BytesView bytes) {
   return sum_of_sums << 16 | sum;
 }
 
-// The three words of the hash's state. Bob Jenkins' lookup3 defines the constants and the order of
-// operations.
+// The state of Bob Jenkins' lookup3 hash, which defines the constants and the order of operations.
 struct Lookup3 {
   uint32_t a;
   uint32_t b;

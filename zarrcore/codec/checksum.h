@@ -16,11 +16,11 @@ inline constexpr uint64_t kChecksumBytes = 4;
 class Checksum {
  public:
   enum class Kind : uint8_t { kCrc32c, kCrc32, kAdler32, kFletcher32, kJenkinsLookup3 };
-  /// The number of kinds whose sums can be combined. They come first in Kind.
+  /// The number of kinds whose sums can be combined. These kinds come first in Kind.
   static constexpr size_t kCombining = 3;
 
-  /// Makes the checksum of a codec. nullopt if the codec is not a checksum; an error if its
-  /// configuration is invalid or unknown.
+  /// Returns the checksum that a codec stores, or nullopt if the codec is not a checksum. Fails if
+  /// the codec's configuration is invalid or not supported.
   [[nodiscard]] static Result<std::optional<Checksum>> Of(const CodecSpec& codec);
 
   [[nodiscard]] Kind kind() const { return kind_; }
@@ -32,13 +32,13 @@ class Checksum {
   [[nodiscard]] uint32_t Sum(BytesView bytes) const;
   /// True if Combine() may be called for this kind.
   [[nodiscard]] bool combines() const { return static_cast<size_t>(kind_) < kCombining; }
-  /// The sum of a run of bytes, computed from the sums of its two parts. `second_length`: the
-  /// length of the second part in bytes.
+  /// Returns the sum of a byte range, given the sums of its two parts. `second_length`: the length
+  /// of the second part in bytes.
   [[nodiscard]] static uint32_t Combine(Kind kind, uint32_t first, uint32_t second,
                                         uint64_t second_length);
   [[nodiscard]] static uint32_t SumOf(Kind kind, BytesView bytes);
 
-  /// kDamaged, with both sums, if the sums differ.
+  /// Fails with kDamaged, with both sums in the message, if the sums differ.
   [[nodiscard]] Result<void> Compare(uint32_t stored, uint32_t computed) const;
 
   bool operator==(const Checksum&) const = default;

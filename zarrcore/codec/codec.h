@@ -5,8 +5,8 @@
 // array-to-bytes codec, any number of bytes-to-bytes codecs. Decoded bytes are always the elements
 // of the chunk in C order of its axes, each little-endian.
 //
-// The metadata determine the decoded size, which limits every decoder: it never writes more, and
-// never allocates much more. If the decoded bytes have any other size, decoding fails with
+// The metadata determine the decoded size of a chunk. A decoder never writes more bytes than that,
+// and never allocates much more. If the decoded bytes have any other size, decoding fails with
 // kDamaged.
 #pragma once
 
@@ -28,12 +28,11 @@ namespace zarrfs {
 using Bytes = std::vector<std::byte>;
 using BytesView = std::span<const std::byte>;
 
-/// Releases the unused capacity of `bytes` if that is worth a copy. Call it for bytes that are
-/// cached, because decoders allocate for the longest possible output, and caches charge the
-/// capacity.
+/// Releases the unused capacity of `bytes` if that is worth a copy. Call this before caching bytes,
+/// because decoders allocate for the longest possible output, and caches charge the capacity.
 void ShrinkToFit(Bytes& bytes);
 
-/// The input of an array-to-array or array-to-bytes codec.
+/// The data type and shape of a chunk that an array-to-array or array-to-bytes codec encodes.
 struct ChunkSpec {
   DataType data_type;
   std::vector<uint64_t> shape;
@@ -50,7 +49,8 @@ inline constexpr uint64_t kMaxChunkBytes = uint64_t{2} << 30;
 class ArrayToArrayCodec {
  public:
   virtual ~ArrayToArrayCodec() = default;
-  /// The input of the next codec in the chain. Its shape and data type may differ.
+  /// Returns the spec of the encoded chunk, which the next codec in the chain encodes. Its shape
+  /// and data type may differ from those of `decoded`.
   [[nodiscard]] virtual ChunkSpec EncodedSpec(const ChunkSpec& decoded) const = 0;
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, const ChunkSpec& decoded) const = 0;
   /// Like Decode(), but may reuse or free the memory of `encoded`.
@@ -72,8 +72,8 @@ class ArrayToBytesCodec {
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(const ChunkSpec& /*spec*/) const {
     return std::nullopt;
   }
-  /// An upper bound for the size of chunks from any writer. Called only if EncodedSize() is nullopt
-  /// and the chunk has at most kMaxChunkBytes decoded bytes.
+  /// An upper bound for the encoded size of a chunk from any writer, in bytes. Called only if
+  /// EncodedSize() is nullopt and the chunk has at most kMaxChunkBytes decoded bytes.
   [[nodiscard]] virtual uint64_t MaxEncodedSize(const ChunkSpec& spec) const {
     return spec.size().value_or(0);
   }
@@ -96,8 +96,8 @@ class BytesToBytesCodec {
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(uint64_t /*decoded_size*/) const {
     return std::nullopt;
   }
-  /// kDamaged if the decoded bytes exceed `limit`. A codec that needs more memory than
-  /// MemoryToDecode() reserves the rest from ProcessMemory().
+  /// Decodes `encoded`. Fails with kDamaged if the result would exceed `limit` bytes. A codec that
+  /// needs more memory than MemoryToDecode() reserves the rest from ProcessMemory().
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, uint64_t limit) const = 0;
   /// Like Decode(), but may reuse the memory of `encoded`.
   [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, uint64_t limit) const {
@@ -110,23 +110,24 @@ class BytesToBytesCodec {
   [[nodiscard]] virtual Result<Bytes> Encode(BytesView decoded) const = 0;
 };
 
-/// Checks that `bytes` has the size of a chunk of `shape`. kTooLarge if that size overflows, and
-/// `wrong_size` if the sizes differ. `codec`: the name used in messages.
+/// Checks that `bytes` has the size of a chunk of `shape`. Fails with kTooLarge if that size
+/// overflows, and with `wrong_size` if the sizes differ. `codec`: the name used in messages.
 [[nodiscard]] Result<void> CheckSize(std::string_view codec, BytesView bytes, const DataType& type,
                                      const std::vector<uint64_t>& shape, ErrorCode wrong_size);
 
 /// A validated codec chain for chunks of one ChunkSpec.
 class Pipeline {
  public:
-  /// kUnsupported for a codec that is not in the registry ("codec 'x' is not known"); kDamaged for
-  /// a wrong order or configuration. The chain must not contain "sharding_indexed", which
-  /// zarrcore/array handles.
+  /// Validates a codec chain. Fails with kUnsupported for a codec that is not in the registry
+  /// ("codec 'x' is not known"), and with kDamaged for a wrong order or configuration. The chain
+  /// must not contain "sharding_indexed", which zarrcore/array handles.
   [[nodiscard]] static Result<Pipeline> Make(std::span<const CodecSpec> codecs,
                                              const ChunkSpec& chunk);
 
-  /// Returns exactly decoded_size() bytes, or kDamaged. kTooLarge if an array of the chain is
-  /// larger than kMaxChunkBytes; kWouldBlock if no request waits for the chunk any more. May fail
-  /// like MemoryBudget::Take() if a codec needs more memory than MemoryToDecode().
+  /// Decodes a chunk to exactly decoded_size() bytes. Fails with kDamaged if the chunk is invalid,
+  /// with kTooLarge if an array in the chain is larger than kMaxChunkBytes, with kWouldBlock if the
+  /// request was abandoned, and with kNoMemory if memory runs out. May also fail like
+  /// MemoryBudget::Take() if a codec needs more memory than MemoryToDecode().
   [[nodiscard]] Result<Bytes> Decode(Bytes encoded) const;
   [[nodiscard]] Result<Bytes> Decode(BytesView encoded) const {
     return Decode(Bytes(encoded.begin(), encoded.end()));
@@ -147,32 +148,34 @@ class Pipeline {
   [[nodiscard]] uint64_t max_encoded_size() const;
 
  private:
-  // The maximum output of a bytes-to-bytes codec in bytes.
+  // The maximum decoded size of bytes_to_bytes_[codec], in bytes.
   [[nodiscard]] uint64_t LimitOf(size_t codec) const;
 
   std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array_;
-  // specs_[i] is the input of codec i; the last one is the input of the array-to-bytes codec.
+  // specs_[i] is the chunk that array_to_array_[i] encodes. The last element is the chunk that
+  // array_to_bytes_ encodes.
   std::vector<ChunkSpec> specs_;
   std::shared_ptr<const ArrayToBytesCodec> array_to_bytes_;
   std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes_;
   // sizes_[i] is the decoded size of bytes_to_bytes_[i], if it is constant.
   std::vector<std::optional<uint64_t>> sizes_;
   uint64_t decoded_size_ = 0;
-  // The maximum of all inputs and outputs of the array-to-array codecs, in bytes.
+  // The size of the largest of specs_, in bytes.
   uint64_t largest_size_ = 0;
-  uint64_t most_as_bytes_ = 0;  // the maximum output of the array-to-bytes codec, in bytes
+  uint64_t most_as_bytes_ = 0;  // maximum encoded size from array_to_bytes_, in bytes
   std::optional<uint64_t> encoded_size_;
 };
 
-/// A chain of only bytes-to-bytes codecs, for data whose decoded size is unknown.
+/// A codec chain with only bytes-to-bytes codecs, for data of unknown decoded size.
 class BytesPipeline {
  public:
-  /// kUnsupported for a codec that is not in the registry, or is not a bytes-to-bytes codec.
+  /// Fails with kUnsupported for a codec that is not in the registry, or is not a bytes-to-bytes
+  /// codec.
   [[nodiscard]] static Result<BytesPipeline> Make(std::span<const CodecSpec> codecs);
 
   [[nodiscard]] bool empty() const { return codecs_.empty(); }
-  /// Decodes `encoded`. kDamaged if the result would exceed `limit` bytes, or an intermediate
-  /// result would exceed it by far.
+  /// Decodes `encoded`. Fails with kDamaged if the result would exceed `limit` bytes, or if an
+  /// intermediate result would be much larger than `limit`.
   [[nodiscard]] Result<Bytes> Decode(Bytes encoded, uint64_t limit) const;
   /// Peak memory of Decode() in bytes; see Pipeline::MemoryToDecode().
   [[nodiscard]] uint64_t MemoryToDecode(uint64_t encoded, uint64_t limit) const;
@@ -182,7 +185,7 @@ class BytesPipeline {
 };
 
 /// The "order" of a "transpose" codec: encoded axis j is decoded axis order[j]. Accepts the legacy
-/// values "C" and "F". kDamaged unless the order is a permutation of `rank` axes.
+/// values "C" and "F". Fails with kDamaged unless the order is a permutation of `rank` axes.
 [[nodiscard]] Result<std::vector<size_t>> TransposeOrder(const CodecSpec& codec, size_t rank);
 
 }  // namespace zarrfs

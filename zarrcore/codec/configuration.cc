@@ -26,7 +26,7 @@ Result<int64_t> IntegerMember(const CodecSpec& codec, std::string_view member, i
                               int64_t maximum, int64_t otherwise) {
   const Json* value = FindMember(codec, member);
   if (value == nullptr) return otherwise;
-  // nlohmann's library parses non-negative integers as unsigned, up to UINT64_MAX.
+  // nlohmann::json parses non-negative integers as unsigned, up to UINT64_MAX.
   const bool fits = value->is_number_unsigned()
                         ? value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX)
                         : value->is_number_integer();

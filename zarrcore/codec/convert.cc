@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-// A float16: the mask of its exponent and fraction, and the bits of infinity.
+// Bits of a float16: the mask for exponent and fraction, and infinity.
 constexpr uint16_t kMagnitude = 0x7fff;
 constexpr uint16_t kInfinity = 0x7c00;
 
@@ -37,7 +37,7 @@ double Round(double value, Rounding rounding) {
   return value;
 }
 
-// `value` modulo 2^64. `value` must be finite and integral.
+// Returns `value` modulo 2^64. `value` must be finite and integral.
 uint64_t Wrap(double value) {
   const double rest = std::fmod(std::abs(value), 0x1p64);
   const auto magnitude = static_cast<uint64_t>(rest);
@@ -50,7 +50,7 @@ bool FloatToInteger(double value, Conversion conversion, T& to) {
   constexpr T kMax = std::numeric_limits<T>::max();
   if (std::isnan(value)) return false;
   const double whole = Round(value, conversion.rounding);
-  // Compares with 2^digits, because a double may not represent the maximum itself.
+  // Compares with 2^digits, because a double may be unable to represent kMax.
   if (whole >= static_cast<double>(kMin) &&
       whole < std::ldexp(1.0, std::numeric_limits<T>::digits)) {
     to = static_cast<T>(whole);
@@ -164,8 +164,8 @@ Half Half::From(double value) {
 
 DataType PromotedType(const DataType& a, const DataType& b) {
   if (a.kind == DataKind::kFloat || b.kind == DataKind::kFloat) {
-    // The size of the smallest float type that holds all values of an integer type, at most 8
-    // bytes.
+    // Returns the size in bytes of the smallest float type that holds all values of `type`; at most
+    // 8.
     const auto float_size = [](const DataType& type) {
       return type.kind == DataKind::kFloat ? type.item_size
                                            : std::min<size_t>(2 * type.item_size, 8);

@@ -34,8 +34,8 @@ struct Half {
   return IsNumber(type) && type.kind != DataKind::kBool;
 }
 
-/// Calls `visit(std::type_identity<T>())`, where T is the C++ type of an element of `type`. `type`
-/// must be a number.
+/// Calls `visit(std::type_identity<T>())`, where T is the C++ type of an element of `type`.
+/// IsNumber(type) must be true.
 template <typename Visit>
 auto WithElementType(const DataType& type, Visit&& visit) {
   switch (type.kind) {
@@ -88,15 +88,16 @@ enum class Rounding {
   kNearestAway
 };
 
-/// How to convert a value outside the target's range. NaN converted to an integer is always
-/// kDamaged.
+/// How to convert a value outside the target's range. Converting NaN to an integer always fails
+/// with kDamaged.
 enum class OutOfRange {
   kError,  // kDamaged
   kClamp,  // the nearest value in the range
-  kWrap,   // the value modulo 2^bits; kDamaged for infinity, and if the target is a float type
+  kWrap,   // the value modulo 2^bits; kDamaged for infinity and if the target is a float type
   // Like numpy. Integers wrap. Floats converted to integers wrap if they are below 2^31 in
-  // magnitude. Larger ones are kDamaged, because numpy's result is unspecified and even depends on
-  // the length of the array. A number outside the range of a float type becomes infinity.
+  // magnitude. Larger floats fail with kDamaged, because numpy's result is unspecified and even
+  // depends on the length of the array. A number outside the range of a float type becomes
+  // infinity.
   kNumpy,
 };
 
@@ -105,11 +106,12 @@ struct Conversion {
   OutOfRange out_of_range = OutOfRange::kNumpy;
 };
 
-/// The type in which numpy computes with elements of types `a` and `b`, which must be integers or
-/// floats.
+/// Returns the type in which numpy computes with elements of types `a` and `b`, which must be
+/// integer or float types.
 [[nodiscard]] DataType PromotedType(const DataType& a, const DataType& b);
 
-/// Converts elements of one number type to another. `elements` must be whole elements.
+/// Converts elements of one number type to another. `elements` must have a whole number of
+/// elements.
 [[nodiscard]] Result<Bytes> ConvertElements(Bytes elements, const DataType& from,
                                             const DataType& to, Conversion conversion);
 

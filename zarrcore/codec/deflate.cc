@@ -13,14 +13,14 @@ namespace {
 
 enum class Wrapper { kGzip, kZlib };
 
-// zlib's number for the largest window, which also selects the wrapper.
+// Returns zlib's windowBits for the largest window. This number also selects the wrapper.
 int WindowBits(Wrapper wrapper) { return wrapper == Wrapper::kGzip ? 15 + 16 : 15; }
 
 // The maximum compression ratio of deflate. Limits the allocation for a short input.
 constexpr uint64_t kBestDeflateRatio = 1032;
 
-// Passes `input`, and the output space up to `end`, to `stream`, as far as its 32-bit counters
-// allow.
+// Sets the input of `stream` to `input`, and its output space to end at `end`, as far as the 32-bit
+// counters of zlib allow.
 void Feed(z_stream& stream, BytesView input, const std::byte* end) {
   constexpr size_t kMax = std::numeric_limits<uInt>::max();
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(input.data()));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kSizeBytes = 4;
 
-// The maximum compression ratio of LZ4: a length byte stands for 255 decoded bytes. Limits the
+// The maximum compression ratio of LZ4: one length byte encodes up to 255 decoded bytes. Limits the
 // allocation for a short input.
 constexpr uint64_t kBestLz4Ratio = 255;
 

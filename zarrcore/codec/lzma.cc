@@ -13,10 +13,10 @@
 namespace zarrfs {
 namespace {
 
-// Maximum memory of a decoder. Most of it is the dictionary, whose size the encoded bytes state; at
-// level 9 it is 64 MiB.
+// Maximum memory of a decoder in bytes. A decoder uses most of its memory for the dictionary. The
+// encoded bytes state the size of the dictionary, which is 64 MiB at level 9.
 constexpr uint64_t kMaxMemory = 256u << 20;
-// Memory that a decoder may use without a reservation from ProcessMemory().
+// Memory in bytes that a decoder may use without a reservation from ProcessMemory().
 constexpr uint64_t kFreeMemory = 8u << 20;
 
 enum class LzmaFormat { kAuto, kXz, kAlone, kRaw };

@@ -34,7 +34,8 @@ void WriteBits(Bytes& packed, uint64_t at, unsigned count, uint64_t value) {
   }
 }
 
-// The number of bits of a component of `type`; 0 for a type that cannot be packed.
+// Returns the number of bits per component of `type`, or 0 if the type cannot be packed. Complex
+// numbers have two components.
 unsigned ComponentBits(const DataType& type) {
   const FloatFormat* format = type.float_format();
   if (format == nullptr) return static_cast<unsigned>(type.integer_bits());
@@ -124,8 +125,8 @@ class PackbitsCodec : public ArrayToBytesCodec {
     return CeilDiv(*bits, 8) + (padding_ == Padding::kNone ? 0 : 1);
   }
 
-  // True if the byte with the number of padding bits may be missing. zarrs omits it if elements
-  // keep all their bits.
+  // True if the byte with the number of padding bits may be missing. zarrs omits this byte if
+  // elements keep all their bits.
   [[nodiscard]] bool MayLackPadding(const ChunkSpec& spec) const {
     return padding_ != Padding::kNone &&
            bits_ == 8 * spec.data_type.item_size / EachOf(spec.data_type);
@@ -139,7 +140,7 @@ class PackbitsCodec : public ArrayToBytesCodec {
 };
 
 class NumcodecsPackbitsCodec : public ArrayToArrayCodec {
-  // Cannot overflow, because the factory has checked this product.
+  // The product cannot overflow, because the factory has checked it.
   static uint64_t ElementsOf(const ChunkSpec& spec) { return *CheckedProduct(spec.shape); }
   static uint64_t EncodedSize(uint64_t elements) { return 1 + CeilDiv(elements, 8); }
 

@@ -26,7 +26,7 @@ constexpr size_t kMaxMessage = 200;
 constexpr uint64_t kOfFile = 64;
 constexpr uint64_t kOfPage = 32;
 
-// pcodec's number for a data type; nullopt if pcodec lacks the type.
+// Returns pcodec's number for a data type, or nullopt if pcodec lacks the type.
 std::optional<uint8_t> NumberOf(const DataType& type) {
   constexpr std::pair<std::string_view, uint8_t> kNumbers[] = {
       {"uint8", 10}, {"uint16", 7}, {"uint32", 1},  {"uint64", 2},  {"int8", 11},   {"int16", 8},
@@ -49,8 +49,8 @@ class PcodecCodec final : public ArrayToBytesCodec {
       return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", name_);
     }
     Bytes decoded(*size);
-    // The library cannot report that memory has run out. So the memory that it needs is allocated
-    // and freed first, which throws if memory has run out.
+    // The library cannot report that memory has run out. So this allocates and frees the memory
+    // that the library needs, which throws if memory has run out.
     operator delete(operator new(encoded.size() + ZARRFS_PCODEC_MEMORY));
     std::array<char, kMaxMessage> message = {};
     if (zarrfs_pcodec_decode(reinterpret_cast<const uint8_t*>(encoded.data()), encoded.size(),

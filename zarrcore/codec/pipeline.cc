@@ -11,13 +11,13 @@
 namespace zarrfs {
 namespace {
 
-// An upper bound for the output of a compressor for `size` bytes. No compressor expands
-// incompressible bytes beyond this bound.
+// Returns an upper bound for the output of a compressor with an input of `size` bytes. No
+// compressor expands incompressible bytes beyond this bound.
 uint64_t BoundOfCompressed(uint64_t size) { return size + size / 8 + (uint64_t{64} << 10); }
 
-// numcodecs.delta interprets its input in the byte order of its own dtype. Refuses chains in which
-// the codec "bytes" has another byte order, because zarr-python reads other values from them than
-// it wrote.
+// Refuses chains in which the dtype of numcodecs.delta and the codec "bytes" have different byte
+// orders. numcodecs.delta interprets its input in the byte order of its own dtype, so zarr-python
+// does not read back the values that it wrote with such a chain.
 Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
   for (size_t i = 0; i + 1 < codecs.size(); ++i) {
     if (codecs[i].name != "numcodecs.delta" || codecs[i + 1].name != "bytes") continue;
@@ -36,7 +36,7 @@ Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
   return {};
 }
 
-// Called before each codec. Fails if no reader waits for the chunk any more.
+// Fails if no request is waiting for the chunk. Called before each codec runs.
 Result<void> CheckIfWaitedFor() {
   if (IsAbandoned())
     return Fail(ErrorCode::kWouldBlock, "no request waits for this chunk any more");

@@ -17,7 +17,7 @@ T Undo(T stored, T scale, T offset) {
     using Bits = BitsOf<sizeof(T)>;
     T quotient;
     if (std::is_signed_v<T> && scale == static_cast<T>(-1)) {
-      // Unsigned, because negating the minimum overflows.
+      // Negates as an unsigned number, because negating the minimum of a signed type overflows.
       quotient = static_cast<T>(Bits{0} - static_cast<Bits>(stored));
     } else {
       quotient = static_cast<T>(stored / scale);
@@ -76,7 +76,7 @@ Result<FillBytes> ElementMember(const CodecSpec& codec, std::string_view member,
                         fmt::format("codec '{}': {}", codec.name, member));
 }
 
-// The value of the number `member` in the configuration as an element of `type`, a float type.
+// Returns the number `member` of the configuration as an element of the float type `type`.
 Result<FillBytes> NumberMember(const CodecSpec& codec, std::string_view member,
                                const DataType& type) {
   const Json* value = FindMember(codec, member);

@@ -9,7 +9,8 @@
 namespace zarrfs {
 namespace {
 
-// The type that a member of the configuration names; `otherwise` if the member is absent or null.
+// Returns the type that a member of the configuration names, or `otherwise` if the member is absent
+// or null.
 Result<DataType> TypeMember(const CodecSpec& codec, std::string_view member,
                             const DataType& otherwise) {
   const Json* value = FindMember(codec, member);

@@ -11,16 +11,18 @@
 
 namespace zarrfs {
 
-/// The type in which a numcodecs codec stores elements of `type`. The member of the configuration
-/// called `stored` names it; the default is `type`. The member called `decoded` must name `type` or
-/// be absent, otherwise the error is kDamaged. Both may contain numpy names ("<i4", "i4") or core
-/// data types ("int32"). Their byte order is ignored, because the array-to-bytes codec determines
-/// it. kUnsupported for types that are neither numbers nor bool.
+/// Returns the data type in which a numcodecs codec stores elements of `type`. The configuration
+/// member `stored` names the data type; the default is `type`. The member `decoded` must name
+/// `type` or be absent; otherwise this fails with kDamaged. Both members may contain numpy names
+/// ("<i4", "i4") or core data types ("int32"). The byte order in a name is ignored, because the
+/// array-to-bytes codec determines the byte order. Fails with kUnsupported for types that are
+/// neither numbers nor bool.
 [[nodiscard]] Result<DataType> StoredType(const CodecSpec& codec, const DataType& type,
                                           std::string_view decoded = "dtype",
                                           std::string_view stored = "astype");
 
-/// An error kUnsupported such as "codec 'numcodecs.astype': complex64 stored as int8 is not known".
+/// Returns a kUnsupported error such as "codec 'numcodecs.astype': complex64 stored as int8 is not
+/// known".
 [[nodiscard]] tl::unexpected<Error> RefuseTypes(const CodecSpec& codec, const DataType& type,
                                                 const DataType& stored);
 
@@ -46,9 +48,10 @@ class StoredAsCodec : public ArrayToArrayCodec {
   /// Converts stored elements to `type`, the decoded type. The caller has checked the number of
   /// elements.
   [[nodiscard]] virtual Result<Bytes> DecodeElements(Bytes stored, const DataType& type) const = 0;
-  /// The size in bytes of an element of the intermediate type; 0 if the conversion has none.
+  /// The size in bytes of an element of the intermediate type; 0 if the conversion has no
+  /// intermediate type.
   [[nodiscard]] virtual size_t CalculatedItemSize(const DataType& /*type*/) const { return 0; }
-  /// Converts decoded elements to the stored type. kUnsupported unless overridden.
+  /// Converts decoded elements to the stored type. Fails with kUnsupported unless overridden.
   [[nodiscard]] virtual Result<Bytes> EncodeElements(BytesView elements,
                                                      const DataType& type) const;
 

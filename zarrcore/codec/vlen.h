@@ -2,8 +2,8 @@
 // VLenBytes. A chunk is the number of elements, followed by the length and the bytes of each
 // element. Counts and lengths are little-endian uint32.
 //
-// This file checks these chunks, and copies strings to items of one size for readers that support
-// only fixed-length strings.
+// The functions here check such chunks, and copy strings to fixed-size items for readers that
+// support only fixed-length strings.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace zarrfs {
 
 enum class VlenItems { kText, kBytes };
 
-/// kDamaged unless `encoded` has exactly `count` elements and nothing after them. Strings must be
-/// valid UTF-8. Allocates nothing.
+/// Fails with kDamaged unless `encoded` has exactly `count` elements and nothing after them.
+/// Strings must be valid UTF-8. Allocates nothing.
 [[nodiscard]] Result<void> CheckVlen(BytesView encoded, uint64_t count, VlenItems items);
 
 /// The maximum lengths of a set of strings.
@@ -31,7 +31,7 @@ struct TextRange {
 
   void Add(const TextRange& other);
 };
-/// The length of one string, which must be valid UTF-8.
+/// Returns the range of one string, which must be valid UTF-8.
 [[nodiscard]] TextRange RangeOfText(BytesView text);
 
 /// How strings are encoded in items of a fixed size, padded with zeros.
@@ -43,36 +43,37 @@ enum class TextItems { kUtf8, kUtf32 };
 [[nodiscard]] inline TextItems TextItemsOf(const DataType& type) {
   return type.kind == DataKind::kFixedLengthUtf32 ? TextItems::kUtf32 : TextItems::kUtf8;
 }
-/// Writes a string, which must be valid UTF-8, to an item. False if the item is too short.
+/// Writes a string, which must be valid UTF-8, to an item. Returns false if the item is too short.
 [[nodiscard]] bool StoreText(BytesView text, TextItems items, std::span<std::byte> item);
 
-/// The maximum total size in bytes of the strings in a chunk that is decoded to items.
+/// The maximum total size in bytes of the strings in a chunk that is decoded to fixed-size items.
 inline constexpr uint64_t kMaxTextChunk = uint64_t{64} << 20;
 
 /// A codec chain whose array-to-bytes codec is "vlen-utf8" or "vlen-bytes".
 class VlenChain {
  public:
-  /// True if `codecs` contain "vlen-utf8" or "vlen-bytes".
+  /// True if `codecs` contains "vlen-utf8" or "vlen-bytes".
   [[nodiscard]] static bool IsOne(std::span<const CodecSpec> codecs);
 
-  /// kUnsupported for a codec that is unknown or does not fit the data type; kDamaged for a wrong
-  /// configuration.
+  /// Validates a codec chain. Fails with kUnsupported for a codec that is unknown or does not fit
+  /// the data type, and with kDamaged for a wrong configuration.
   [[nodiscard]] static Result<VlenChain> Make(std::span<const CodecSpec> codecs,
                                               const ChunkSpec& chunk);
 
-  /// Decompresses and checks a chunk. kDamaged if it is invalid or decodes to more than
-  /// kMaxChunkBytes; kNoMemory if memory runs out.
+  /// Decompresses and checks a chunk. Fails with kDamaged if the chunk is invalid or decodes to
+  /// more than kMaxChunkBytes, and with kNoMemory if memory runs out.
   [[nodiscard]] Result<void> Check(Bytes encoded) const;
 
   // The functions below are for codec chains whose elements are strings, without a transpose. For
-  // other chains, CanDecodeTexts() fails with kUnsupported and the reason. The functions use at
-  // most kMaxTextChunk bytes in addition to their input and result. They fail like Check(), and
-  // with kDamaged if decoding the chunk would need more.
+  // other chains, CanDecodeTexts() fails with kUnsupported and the reason. Decoding uses at most
+  // kMaxTextChunk bytes in addition to input and result. It fails like Check(), and with kDamaged
+  // if the chunk would need more memory than that.
 
   [[nodiscard]] Result<void> CanDecodeTexts() const;
   [[nodiscard]] Result<TextRange> RangeOfTexts(Bytes encoded) const;
-  /// Decodes all strings of a chunk to items of `item_size` bytes. kStale if a string is longer,
-  /// because the item size was chosen for another version of the chunk.
+  /// Decodes all strings of a chunk to items of `item_size` bytes. Fails with kStale if a string is
+  /// longer than an item, which means that the item size was chosen for another version of the
+  /// chunk.
   [[nodiscard]] Result<Bytes> DecodeTexts(Bytes encoded, TextItems items, size_t item_size) const;
   /// The number of elements in a chunk.
   [[nodiscard]] uint64_t count() const { return count_; }

@@ -13,8 +13,8 @@ namespace zarrfs {
 /// int64 for dates. nullopt for any other type.
 [[nodiscard]] std::optional<DataType> WideTypeOf(const DataType& type);
 
-/// Converts little-endian `elements` of `type` to WideTypeOf(type), which must exist. Exact,
-/// including the payload of NaNs in IEEE 754 formats.
+/// Converts little-endian `elements` of `type` to WideTypeOf(type), which must exist. The
+/// conversion is exact, including the payload of NaNs in IEEE 754 formats.
 [[nodiscard]] Bytes Widen(Bytes elements, const DataType& type);
 
 }  // namespace zarrfs

@@ -21,12 +21,13 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "zfp decodes to the machine's byte order");
 
-// A stream may be longer than the decoded data by this factor, if each block is padded.
+// Maximum ratio of the size of a stream to its decoded size. A stream can be larger than its
+// decoded data if each block is padded.
 constexpr uint64_t kMaxPadding = 4;
 constexpr uint64_t kShortest = uint64_t{1} << 20;
 constexpr size_t kMaxStreamHeader = 64;
 constexpr size_t kWord = sizeof(uint64_t);
-// Number of values of a block along each axis.
+// The number of values in a block along each axis.
 constexpr uint64_t kBlockEdge = 4;
 
 struct Free {
@@ -87,8 +88,8 @@ tl::unexpected<Error> RefuseType(const CodecSpec& codec, const DataType& type) {
               type.name);
 }
 
-// The number of elements of a field, or of blocks with `edge` elements along each axis. libzfp uses
-// length 0 for axes that the field lacks.
+// Returns the number of elements in a field, or of blocks with `edge` elements along each axis.
+// libzfp uses length 0 for axes that the field lacks.
 std::optional<uint64_t> CountOf(const zfp_field& field, uint64_t edge = 1) {
   std::vector<uint64_t> axes;
   for (const size_t axis : {field.nx, field.ny, field.nz, field.nw}) {
@@ -109,7 +110,7 @@ struct Mode {
     zfp_stream_params(zfp, &mode.minbits, &mode.maxbits, &mode.maxprec, &mode.minexp);
     return mode;
   }
-  // Sets the mode of a stream. False if libzfp rejects the parameters.
+  // Sets the mode of a stream. Returns false if libzfp rejects the parameters.
   bool Set(zfp_stream* zfp) const {
     return zfp_stream_set_params(zfp, minbits, maxbits, maxprec, minexp) == zfp_true;
   }
@@ -174,8 +175,8 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
   }
 
  protected:
-  // Sets the type and shape of the field, and the mode of the stream. False if the stream is
-  // invalid.
+  // Sets the type and shape of the field, and the mode of the stream. Returns false if the stream
+  // is invalid.
   virtual bool Begin(const Stream& stream, const ChunkSpec& spec) const = 0;
 
   const std::string name_;
@@ -190,8 +191,8 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
   static size_t RoundedUp(size_t size) { return CeilDiv(size, kWord) * kWord; }
   static Digest DigestOf(const Bytes& bytes) { return DigestBuilder().Add(bytes).Finish(); }
 
-  // Calls Begin(). Returns how far past the end of the stream libzfp may read, in bytes. An error
-  // if the stream cannot decode to `size` bytes.
+  // Calls Begin(). Returns how far past the end of the stream libzfp may read, in bytes. Fails if
+  // the stream cannot decode to `size` bytes.
   Result<uint64_t> Begun(const Stream& stream, BytesView encoded, const ChunkSpec& spec,
                          uint64_t size) const {
     const uint64_t count = size / zfp_type_size(type_);
@@ -220,7 +221,8 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     return longest;
   }
 
-  // Runs the checks of Begun() before memory for the elements is allocated. Returns its result.
+  // Runs Begun() on a copy of the stream's header, before memory for the elements is allocated.
+  // Returns the result of Begun().
   Result<uint64_t> PaddingOf(BytesView encoded, const ChunkSpec& spec, uint64_t size) const {
     const BytesView start = encoded.first(std::min(encoded.size(), kMaxStreamHeader));
     Bytes header(start.begin(), start.end());
@@ -231,7 +233,8 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
   Result<Bytes> DecodePadded(const PaddedCopy& copy, BytesView encoded, const ChunkSpec& spec,
                              uint64_t size) const {
     const Stream stream(copy.bytes());
-    // Checks again, because the header of a short stream may extend into the bytes after its end.
+    // Runs Begun() again, because the header of a short stream may extend into the bytes after the
+    // end of the stream.
     const auto longest = Begun(stream, encoded, spec, size);
     if (!longest) return Fail(longest);
     if (*longest > copy.bytes().size() - encoded.size()) return EndsEarly(encoded);
@@ -273,8 +276,8 @@ class ZfpCodec final : public ZfpStreamCodec {
     return mode_.Set(stream.zfp.get());
   }
 
-  // Converts 32-bit numbers to the numbers of 8 or 16 bits in their upper part. zfp calls this
-  // demotion; see "Decompression", step 2.
+  // Converts each 32-bit number to the 8-bit or 16-bit number in its upper bits. zfp calls this
+  // demotion; see "Decompression", step 2, in the specification of the codec.
   static Bytes Demoted(const Bytes& wide, const DataType& type) {
     const unsigned bits = static_cast<unsigned>(type.item_size) * 8;
     const bool is_signed = type.kind == DataKind::kInt;
@@ -306,7 +309,7 @@ Result<int64_t> NeededInteger(const CodecSpec& codec, std::string_view member, i
   return IntegerMember(codec, member, minimum, maximum, 0);
 }
 
-// The parameters of the mode in the configuration. Uses `zfp` to compute them.
+// Returns the parameters of the mode in the configuration. libzfp computes them in `zfp`.
 Result<Mode> ModeOf(const CodecSpec& codec, zfp_type type, unsigned rank, zfp_stream* zfp) {
   const auto mode = StringMember(codec, "mode", "");
   if (!mode) return Fail(mode);

@@ -17,12 +17,12 @@ class ZstdCodec : public BytesToBytesCodec {
   ZstdCodec(int level, bool checksum) : level_(level), checksum_(checksum) {}
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
-    // libzstd decodes an input without frames to nothing, without an error.
+    // libzstd decodes an empty input to nothing, without an error.
     if (encoded.empty()) return Fail(ErrorCode::kDamaged, "zstd: expected a frame, found 0 bytes");
     const Result<uint64_t> bound = ZstdDecodedBound(encoded, limit);
     if (!bound) return Fail(bound);
-    // Creating a context allocates about 100 KB, so each thread keeps one. A context holds no state
-    // between calls.
+    // Creating a context allocates about 100 KB, so each thread reuses one context. A context holds
+    // no state between calls.
     static thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
     if (context == nullptr) return Fail(ErrorCode::kIo, "zstd: out of memory");
     Bytes decoded(*bound);

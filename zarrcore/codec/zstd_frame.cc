@@ -10,8 +10,8 @@
 namespace zarrfs {
 namespace {
 
-// A frame header consists of magic number, descriptor, window, dictionary id and content size: RFC
-// 8878, 3.1.1.
+// A frame header consists of magic number, descriptor, window, dictionary id and content size (RFC
+// 8878, 3.1.1).
 constexpr uint32_t kMagic = 0xfd2fb528;
 constexpr size_t kMagicSize = 4;
 constexpr size_t kMaxFrameHeader = 18;
@@ -20,7 +20,7 @@ constexpr uint8_t kSingleSegment = 0x20;
 constexpr uint8_t kChecksum = 0x04;
 constexpr uint8_t kSizeOfFourBytes = 0x80;
 
-// Sizes of a block: RFC 8878, 3.1.1.2.
+// Block sizes in bytes (RFC 8878, 3.1.1.2).
 constexpr uint64_t kBlockHeader = 3;
 constexpr uint64_t kMaxBlock = 128 << 10;
 constexpr uint64_t kFrameChecksumSize = 4;
@@ -44,7 +44,7 @@ uint64_t Number(BytesView bytes) {
 }
 
 struct FrameHeader {
-  uint64_t size = 0;  // the number of bytes of the header
+  uint64_t size = 0;  // the size of the header in bytes
   std::optional<uint64_t> content_size;
   bool has_checksum = false;
 };
@@ -81,7 +81,7 @@ Result<FrameHeader> ParseHeader(BytesView start) {
   return header;
 }
 
-// The offset of the end of the first frame; nullopt if the frame has too many blocks.
+// Returns the offset of the end of the first frame, or nullopt if the frame has too many blocks.
 Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size,
                                         const ReadChunkBytes& read) {
   uint64_t at = header.size;
@@ -127,7 +127,7 @@ uint64_t BoundOfBlocks(BytesView frame) {
   return bound;
 }
 
-// True if there are only skippable frames from `at` on. Old readers also skip those frames.
+// True if all frames from offset `at` on are skippable. Old readers also skip such frames.
 Result<bool> IsOnlySkippable(uint64_t at, uint64_t size, const ReadChunkBytes& read) {
   for (int frame = 0; at < size && frame < kMaxBlocks; ++frame) {
     std::array<std::byte, kSkippableHeader> bytes;

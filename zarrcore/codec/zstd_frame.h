@@ -1,8 +1,9 @@
 // Decides how to serve a zstd chunk to readers that do not support all of RFC 8878.
 //
-// numcodecs before 0.16.2, which zarr-python 2 and 3.0 use, refuses a chunk whose first frame lacks
-// its content size or is skippable, and a chunk of several frames with content. Most of these
-// chunks are one frame without the content size, and the size is simply added to the header.
+// numcodecs before 0.16.2, which zarr-python 2 and 3.0 use, refuses chunks whose first frame is
+// skippable or lacks its content size, and chunks with several frames that have content. Most of
+// the refused chunks are a single frame without the content size. Such a chunk is served with the
+// size added to the frame header.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ namespace zarrfs {
 
 struct ZstdServing {
   enum class Kind {
-    kPass,    // the chunk unchanged
-    kPatch,   // the header from PatchZstdHeader(), then everything from `replaced` on
-    kRecode,  // the chunk decoded and encoded again; decoding may still find damage
+    kPass,    // serve the chunk unchanged
+    kPatch,   // serve the header from PatchZstdHeader(), then the chunk's bytes from `replaced` on
+    kRecode,  // decode the chunk and encode it again; decoding may still find damage
   };
   Kind kind = Kind::kPass;
   uint64_t replaced = 0;  // for kPatch: the number of bytes of the original header
@@ -35,16 +36,16 @@ struct ZstdServing {
 using ReadChunkBytes = std::function<Result<void>(uint64_t offset, std::span<std::byte> to)>;
 
 /// Decides how to serve a chunk of `size` bytes that should decode to `decoded_size` bytes.
-/// `decoded_size` is nullopt for data types of variable length. Decodes nothing: reads the first 18
-/// bytes and, unless they contain the content size, the three-byte headers of the blocks, which are
-/// at most 128 KiB apart. kDamaged if the chunk cannot decode to `decoded_size` bytes. Otherwise,
-/// fails like `read`.
+/// `decoded_size` is nullopt for data types of variable length. Decodes nothing. Reads the first 18
+/// bytes. If these lack the content size, also reads the three-byte block headers, which are at
+/// most 128 KiB apart. Fails with kDamaged if the chunk cannot decode to `decoded_size` bytes, and
+/// with the errors of `read`.
 [[nodiscard]] Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_size,
                                             const ReadChunkBytes& read);
 
-/// An upper bound for the decoded size of a chunk, at most `limit` bytes. Reads only the headers of
-/// frames and blocks. kDamaged if a frame is invalid, or if the frames state more than `limit`
-/// bytes in total.
+/// Returns an upper bound for the decoded size of a chunk, at most `limit` bytes. Reads only the
+/// headers of frames and blocks. Fails with kDamaged if a frame is invalid, or if the frames state
+/// more than `limit` bytes in total.
 [[nodiscard]] Result<uint64_t> ZstdDecodedBound(BytesView encoded, uint64_t limit);
 
 /// Appends the content size `decoded_size` to a frame header of ZstdServing::replaced bytes. Keeps
