@@ -29,8 +29,8 @@ tl::unexpected<Error> Changed(std::string_view path) {
   return Fail(ErrorCode::kStale, "{}: changed since the file was opened", path);
 }
 
-// Uses huge pages, because faulting in each page of a large buffer would take a large part of the
-// decoding time.
+// Allocates a buffer in huge pages, because faulting in each small page of a large buffer would
+// take a large part of the decoding time.
 Bytes MakeBytes(size_t size) {
   Bytes bytes;
   bytes.reserve(size);
@@ -59,7 +59,7 @@ struct AssembledFiles::State {
   std::atomic<int64_t> read_ns = 0;     // when chunks were first read; 0 if no chunk was read yet
   std::atomic<bool> is_polled = false;  // true if changes of a source may go unreported
   std::atomic<uint64_t> counted = 0;    // the value of counted_ when `changes` were last compared
-  // The latest change_count() at which the file is known to be unaffected.
+  // The latest change_count() at which the file is known to be unaffected by changes.
   std::atomic<uint64_t> step = 0;
 };
 
@@ -81,7 +81,7 @@ uint64_t AssembledFiles::ChangesAt(std::string_view path) const {
 Result<std::vector<uint64_t>> AssembledFiles::ChangesOf(const Assembled& file) {
   std::vector<uint64_t> changes;
   for (const NodePtr& array : file.arrays) {
-    // Makes a record, in which the changes of the array and its chunks are counted from then on.
+    // Makes a record. From now on, changes of the array and its chunks are counted in the record.
     const auto record = nodes_.table().RecordOfArray(array->path);
     if (!record) return Fail(record);
     changes.push_back(ChangesAt(array->path));

@@ -4,17 +4,17 @@
 // makes a new version with a new inode, and reads of an older version fail with kStale. To detect
 // changes, each NodeRecord counts the changes that the store reports below it. If the store does
 // not report changes, an object may have changed unnoticed while the kernel has pages of the file.
-// Then a name gets a new version once it has expired, and each chunk read for a version must be the
-// store's current one. Versions end with the process. Thread-safe.
+// Then the first lookup after a name has expired makes a new version, and each chunk that is read
+// for a version must be the store's current one. Versions end with the process. Thread-safe.
 //
 // This is not a RevalidatingCache, although both decide whether something is current. The documents
 // and layout of a file are in a RevalidatingCache (Hierarchy::Assemble()) and have its Freshness. A
 // State holds no value; it identifies pages in the page cache:
-// - A State must stay as long as its inode can be read; a cache may evict its values at any time.
-// - The chunks of a version are not known when the version is made: any of a million may be read an
-//   hour later. Checking all of them would list the whole array, so each is checked when it is
-//   read: it must not have changed since the version was first read (IsNewer()). A Freshness
-//   assumes one moment at which all answers were obtained.
+// - A State must exist while its inode can be read; a cache may evict its values at any time.
+// - The chunks of a version are not known when the version is made: any of a million chunks may be
+//   read an hour later, and checking all of them would list the whole array. So each chunk is
+//   checked when it is read: it must not have changed since the version was first read (IsNewer()).
+//   A Freshness assumes one moment at which all answers were obtained.
 // - Replacing a cached value has no effect on readers, because the value is loaded again. Reads of
 //   a replaced version fail with kStale.
 #pragma once
@@ -53,14 +53,14 @@ class AssembledFiles {
   /// Returns the version with this number; kStale if it is no longer current.
   [[nodiscard]] Result<Version> Get(const NodeRecord& record, size_t view, uint64_t number);
 
-  /// Fills `buffer` with bytes of a version from `offset` on. Returns the number of bytes, which is
-  /// smaller than the buffer only at the end of the file. kStale if any source is newer than the
-  /// version.
+  /// Reads bytes of a version from `offset` on into `buffer`. Returns the number of bytes, which is
+  /// smaller than the buffer only at the end of the file. Fails with kStale if a source of the file
+  /// is newer than the version.
   [[nodiscard]] Result<size_t> Read(const Version& version, uint64_t offset,
                                     std::span<std::byte> buffer, ChunkReader& chunks);
 
-  /// True if bytes of `version` may be cached as long as Get() finds the version, because every
-  /// change to its sources makes a new version.
+  /// True if bytes of `version` may be cached until Get() no longer finds the version, because
+  /// every change to the file's sources makes a new version.
   [[nodiscard]] bool MayKeep(const Version& version) const;
   /// Returns the bytes of a window, which may be cached while MayKeep() is true. Fails like Read(),
   /// and with kStale if the bytes must not be cached.
@@ -74,7 +74,8 @@ class AssembledFiles {
  private:
   using StatePtr = std::shared_ptr<State>;
 
-  // The number of changes at `path` or above it that affect the node.
+  // Returns the number of changes counted for `path`, for the folders above it, and for the whole
+  // store.
   [[nodiscard]] uint64_t ChangesAt(std::string_view path) const;
   // ChangesAt() for each array of a file.
   [[nodiscard]] Result<std::vector<uint64_t>> ChangesOf(const Assembled& file);
@@ -89,9 +90,11 @@ class AssembledFiles {
   Result<void> CheckStored(const Version& version, const Node& array, const Located& found);
   Result<void> CheckMissing(const Version& version, const Node& array, InnerIndex chunk,
                             const Located& found);
-  // In a store that ChangesInSteps(): kStale if a later step has changed a source of `version`.
+  // Fails with kStale if the store ChangesInSteps() and a later step has changed a source of
+  // `version`.
   [[nodiscard]] Result<void> CheckStep(const Version& version);
-  // Records that the version depends on an answer about the object `key`.
+  // Records that the version depends on the object `key`. Sets `is_polled` if changes of the object
+  // may go unreported.
   void Observe(State& state, std::string_view key, Validity validity);
   // True if a source that changed at `ctime_ns` may have changed after a part of the version was
   // read.

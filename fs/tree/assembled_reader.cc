@@ -17,11 +17,12 @@ constexpr uint64_t kDisorder = 1u << 20;
 constexpr size_t kReaders = 8;  // the maximum number of readers that are tracked
 
 // The number of bytes that must be read in order before a window is made: at least kMinRun, and at
-// least one part in kRunPart of the window's size.
+// least the size of the window divided by kRunPart.
 constexpr uint64_t kMinRun = 1u << 20;
 constexpr uint64_t kRunPart = 32;
 
-// The target size of windows of small chunks, and the size below which windows are useless.
+// The target size of windows of small chunks, and the size below which windows are useless, in
+// bytes.
 constexpr uint64_t kEnough = 4u << 20;
 constexpr uint64_t kMinWindow = 512u << 10;
 

@@ -3,8 +3,9 @@
 // Random reads are assembled from cached chunks. Sequential reads are served from windows
 // (hierarchy/assembled.h). A window is assembled as a whole, in the file's encoding, and is cached
 // instead of its chunks. While one window is read, a thread of this class assembles the next one,
-// if both fit into memory. Windows are cached only if every change of the store would make a new
-// version of the file. A window that was evicted before it was read is not assembled again; its
+// if the store is fast and both windows fit into the cache. Windows are cached only if every change
+// of the store would make a new version of the file. A window that was evicted before it was read
+// is not assembled again; its bytes are read from chunks. Thread-safe.
 // bytes are read from chunks. Thread-safe.
 #pragma once
 
@@ -42,8 +43,8 @@ class SequentialReaders {
   [[nodiscard]] State Begin(uint64_t reader, uint64_t offset);
   /// Sets the state of a window that was under way.
   void End(uint64_t reader, uint64_t offset, bool is_made);
-  /// Records that the reader has passed everything before `offset`. Returns the windows before
-  /// `offset` that did not fail.
+  /// Records that the reader has passed everything before `offset`. Returns the offsets of the
+  /// windows before `offset` that did not fail, which can be dropped.
   [[nodiscard]] std::vector<uint64_t> Pass(uint64_t reader, uint64_t offset);
 
  private:
@@ -64,20 +65,20 @@ class SequentialReaders {
 
 class AssembledReader {
  public:
-  /// `is_fast`: the store answers fast. Slow stores use another kind of read-ahead.
+  /// `is_fast` is true if the store answers fast. For slow stores, FetchAhead reads ahead instead.
   AssembledReader(AssembledFiles& files, ChunkReader& chunks, bool is_fast)
       : files_(files), chunks_(chunks), is_fast_(is_fast) {}
-  /// Stops the assembly in progress, and waits for its thread, which takes little time.
+  /// Aborts the assembly in progress, and joins its thread, which takes little time.
   ~AssembledReader();
   AssembledReader(const AssembledReader&) = delete;
   AssembledReader& operator=(const AssembledReader&) = delete;
 
   struct Piece {
     std::span<const std::byte> bytes;
-    std::shared_ptr<const Bytes> owner;  // keeps `bytes`; null if they are in the caller's buffer
+    std::shared_ptr<const Bytes> owner;  // owns `bytes`; null if `bytes` is in the caller's buffer
   };
-  /// Returns bytes of a version from `offset` on: as many as fit `buffer`, fewer only at the end.
-  /// Fails like AssembledFiles::Read().
+  /// Returns bytes of a version from `offset` on: as many as fit in `buffer`, fewer only at the end
+  /// of the file. Fails like AssembledFiles::Read().
   [[nodiscard]] Result<Piece> Read(const AssembledFiles::Version& version, uint64_t offset,
                                    std::span<std::byte> buffer);
 

@@ -25,7 +25,8 @@ Entry ChunkFiles::EntryOf(const ListedChunk& listed, Validity validity, ListingO
   } else if (what == ListingOf::kAttributes && ChunkReader::KnowsSize(part.encoding, *found)) {
     entry = entries_.Chunk(chunk, *found, validity);
   } else {
-    // A listing does not read the attributes; the kernel requests them when it needs them.
+    // A listing does not read a chunk to learn its size. The kernel requests the attributes when it
+    // needs them.
     const bool is_shard = range.chunks->layout().is_sharded();
     const uint32_t epoch = is_shard || what == ListingOf::kAttributes
                                ? range.ObserveEpoch(*found)
@@ -80,7 +81,7 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, ListingOf 
 }
 
 Result<bool> ChunkFiles::ListStored(uint64_t from, ListingOf what, const AddEntry& add) {
-  // A listing consumes its objects, so it must not be started by a request that may have to be
+  // A listing consumes `objects_`, so it must not be started by a request that may have to be
   // repeated.
   if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "the listing may take a while");
   const MutexLock lock(mutex_);
@@ -128,7 +129,7 @@ Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add
     }
   }
   // The listing skips chunks that vanished together with their array, so it fails if the array no
-  // longer exists. That no chunk exists is believed only if the array was seen after the listing.
+  // longer exists. An empty listing is believed only if the array was seen after it.
   const Age max_age = is_empty ? Age{0} : nodes_.check_age();
   if (const auto gone = nodes_.WhyGone(*prefix_.node.node, max_age)) return tl::unexpected(*gone);
   return true;

@@ -1,4 +1,4 @@
-// ChunkFiles: lists the chunk files that one folder of an array had when it was opened.
+// ChunkFiles: the chunk files of an open folder of an array, as a part of the folder's listing.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct ChunkPrefix {
   [[nodiscard]] std::span<const uint64_t> fixed() const { return {at.data(), level}; }
 };
 
-/// Lists chunk files. Positions are slots of stored objects, so a listing reads each shard index
-/// once.
+/// Lists chunk files. The position of a file is the slot of its chunk in the stored objects, so a
+/// listing reads each shard index once.
 class ChunkFiles final : public FolderPart {
  public:
-  /// Lists the chunks in `objects`, each of which is looked up when the listing reaches it. If
-  /// `objects` is null, lists all chunks of `count` stored objects, the first of which is `first`,
-  /// including missing chunks.
+  /// Lists the chunks of the stored objects in `objects`. Each object is looked up when the listing
+  /// reaches it. If `objects` is null, lists all chunks, including missing ones, of `count` stored
+  /// objects from `first` on.
   ChunkFiles(const Entries& entries, const Nodes& nodes, ChunkPrefix prefix,
              std::unique_ptr<StoredObjectsCursor> objects, uint64_t first = 0, uint64_t count = 0)
       : entries_(entries),
@@ -53,13 +53,13 @@ class ChunkFiles final : public FolderPart {
   const uint64_t first_;
   const uint64_t count_;
 
-  // Held during calls of the store. The kernel sends the READDIRs of a handle one after the other,
-  // but an interrupted one may still be running.
+  // Held during calls to the store. The kernel sends the READDIRs of a handle one after the other,
+  // but an interrupted READDIR may still be running.
   mutable Mutex mutex_;
   const std::unique_ptr<StoredObjectsCursor> objects_;  // null if all chunks have files
   // The listing position that `objects_` has reached; nullopt after a failure.
   std::optional<uint64_t> next_ GUARDED_BY(mutex_) = 0;
-  // True if the indexes read so far are as valid as the list of objects.
+  // True if the shard indexes read so far are as valid as the list of objects.
   bool indexes_are_valid_ GUARDED_BY(mutex_) = true;
 };
 

@@ -21,7 +21,7 @@
 
 namespace zarrfs {
 
-/// A piece of a file. `owner` keeps the bytes; it is null if they are in the caller's buffer.
+/// A piece of a file. `owner` owns the bytes; it is null if the bytes are in the caller's buffer.
 struct FileBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
@@ -50,8 +50,8 @@ class Contents {
   [[nodiscard]] Result<uint64_t> SizeOf(const ArrayRange& range, size_t view, InnerIndex chunk,
                                         const ChunkLocation& location) const;
 
-  /// Returns bytes of a chunk file from `offset` on: as many as fit `buffer`, fewer only at the
-  /// end.
+  /// Returns bytes of a chunk file from `offset` on: as many as fit in `buffer`, fewer only at the
+  /// end of the file.
   [[nodiscard]] Result<FileBytes> ReadChunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                             const ChunkLocation& location, uint64_t offset,
                                             std::span<std::byte> buffer) const;
@@ -59,7 +59,8 @@ class Contents {
   [[nodiscard]] Result<FileBytes> Read(const Target& target, uint64_t offset,
                                        std::span<std::byte> buffer) const;
 
-  /// The error to reply to a READ: never kNotFound, which Zarr readers treat as an absent chunk.
+  /// Returns the error for the reply to a READ. It is never kNotFound or kNotADirectory, which Zarr
+  /// readers would treat as an absent chunk.
   [[nodiscard]] static Error ErrorOfRead(Error error);
 
   /// The version of an assembled file that its inode represents.
@@ -77,7 +78,7 @@ class Contents {
 
   /// Sets the capacity for decoded chunks in bytes.
   void SetCacheSize(uint64_t bytes) { chunk_reader_.SetCapacity(bytes); }
-  /// Drops a chunk larger than the cache if it has not been read since the last call.
+  /// Drops a chunk that is larger than the cache, if no reader has read it since the last call.
   void Sweep() { chunk_reader_.Sweep(); }
   /// Evicts cached chunks until `bytes` bytes are freed or none are left. Called when memory is
   /// short.
@@ -92,8 +93,8 @@ class Contents {
                                       std::span<std::byte> buffer) const;
   // The contents of a document made from several nodes.
   Result<std::shared_ptr<const std::string>> MadeTextOf(const Target& document) const;
-  // The stored object in the inode's version, which is no longer current. Null if that version was
-  // dropped or cannot be read again.
+  // Opens the stored object in the superseded version that the inode represents. Null if that
+  // version was dropped or cannot be read again.
   Result<OpenShardPtr> OpenEarlier(const Target& target, OuterIndex outer) const;
   // The node of a document or stored file, in the inode's version.
   Result<NodePtr> NodeOf(const Target& document) const;
@@ -101,7 +102,7 @@ class Contents {
                                    std::span<std::byte> buffer) const;
   // The error for a READ of an unreadable inode.
   Error WhyUnreadable(const Target& target) const;
-  // Like WhyUnreadable(), for a readable node; nullopt if the file is also readable.
+  // Like WhyUnreadable(), for a file of a readable node; nullopt if the file is readable, too.
   std::optional<Error> WhyUnreadableIn(const CurrentNode& node, const Target& target) const;
 
   Nodes& nodes_;

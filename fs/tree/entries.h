@@ -44,9 +44,9 @@ class Entries {
   [[nodiscard]] Entry Folder(const ListedNode& node, size_t view) const;
   /// The folder of a node, or a stored file.
   [[nodiscard]] Entry FolderOrFile(const CurrentNode& node, size_t view) const;
-  /// A document of the kind that KindOfDocument() returns. kNotFound if the node has no such
-  /// document in the view. The newest version of a document made from several nodes becomes its
-  /// current version.
+  /// A document of the kind that KindOfDocument() returns. Fails with kNotFound if the node has no
+  /// such document in the view. If the document is made from several nodes, its newest version
+  /// becomes its current version.
   [[nodiscard]] Result<Entry> Document(const CurrentNode& node, size_t view, size_t document) const;
 
   /// A stored chunk. The version at `location` becomes the current version. Fails like
@@ -57,13 +57,14 @@ class Entries {
   [[nodiscard]] Result<Entry> Chunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                     const ChunkLocation& location, uint32_t epoch) const;
   /// A missing chunk, in a view that shows missing chunks as files. Fails if the array's codecs
-  /// cannot encode.
+  /// cannot encode the fill value.
   [[nodiscard]] Result<Entry> FillChunk(const ChunkName& chunk, Validity validity) const;
   [[nodiscard]] Entry ChunkFolder(const CurrentNode& node, size_t view,
                                   std::span<const uint64_t> prefix, Validity validity = {}) const;
 
   [[nodiscard]] Result<Entry> UnreadableChunk(const ChunkName& chunk, const Error& error) const;
-  /// An assembled file in the version of its inode; kStale if that version is no longer current.
+  /// An assembled file in the version of its inode. Fails with kStale if that version is no longer
+  /// current.
   [[nodiscard]] Result<Entry> FileAsOf(const Target& file) const;
   [[nodiscard]] Entry UnreadableDocument(const CurrentNode& node, size_t view,
                                          size_t document) const;

@@ -21,7 +21,8 @@ struct Entry {
   double attribute_timeout = 0;
 };
 
-/// An entry of a listing without attributes, only with the inode and the type (S_IFREG or S_IFDIR).
+/// Makes an entry for a listing that has no attributes except the inode and the type (S_IFREG or
+/// S_IFDIR).
 [[nodiscard]] inline Entry NameOnly(NodeId inode, mode_t type) {
   Entry entry;
   entry.attributes.st_ino = inode;
@@ -29,8 +30,8 @@ struct Entry {
   return entry;
 }
 
-/// Receives the entries of a listing one by one. `next` is the position after the entry, where the
-/// listing can continue. Returns false if the entry does not fit.
+/// Receives the entries of a listing one by one. The listing can continue at `next`, the position
+/// after the entry. Returns false if the entry does not fit.
 using AddEntry = std::function<bool(const std::string& name, const Entry& entry, uint64_t next)>;
 
 /// The kind of a listing: READDIRPLUS needs attributes; READDIR needs only names and inode numbers.

@@ -31,7 +31,8 @@ Changes EpochLimit::Sweep(Nodes& nodes) {
   }
   for (const auto& [record, table] : tables) {
     const auto current = nodes.Refresh(record->path, kAnyAge);
-    // The tables of replaced layouts are dropped anyway, and some arrays cannot be read now.
+    // Skips the tables of replaced layouts, which are dropped anyway, and arrays that cannot be
+    // read now.
     if (!current || current->range == nullptr || current->range->epochs != table) continue;
     const ChunkSource& chunks = *current->range->chunks;
     table->Mark(last, left, [&](uint64_t object) {

@@ -1,9 +1,9 @@
 // EpochLimit: limits the memory of a mount for the epochs of stored objects (EpochTable).
 //
 // Above the limit, each Sweep() selects some of the least recently used objects. The caller must
-// invalidate the names of their files, as after a change; the next Sweep() drops the selected
-// objects, except those used since. A file that stays open in the meantime can be read only from
-// the page cache; other reads fail with ESTALE. Not thread-safe.
+// invalidate the names of their files, as after a change. The next Sweep() drops the epochs of the
+// selected objects, except of objects used since then. A file that stays open in the meantime can
+// be read only from the page cache; other reads fail with ESTALE. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -20,13 +20,13 @@
 
 namespace zarrfs {
 
-/// Logs the first problem of an object, and after that only how often it has recurred. So a program
-/// that reads a damaged shard in a loop does not fill the log.
+/// Logs the first problem of an object, and after that only how often the problem has recurred. So
+/// a program that reads a damaged shard in a loop does not fill the log.
 class LogThrottle {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The minimum time between two messages about one object. In this time, at most kMaxObjects
-  /// objects are logged; messages about other objects are only counted, in one sum.
+  /// The minimum time between two messages about one object. In this time, messages about at most
+  /// kMaxObjects objects are logged. Messages about other objects are only counted, all together.
   static constexpr std::chrono::seconds kPeriod{60};
   static constexpr size_t kMaxObjects = 256;
 
@@ -41,8 +41,8 @@ class LogThrottle {
   /// Counts an event of `object` that another component reports.
   void Count(std::string_view object, std::string_view line, Clock::time_point now);
 
-  /// Logs, for each kPeriod that has ended, how many objects were counted instead of logged.
-  /// Returns when to call again; max() if nothing was counted.
+  /// Logs the counts of messages that were not logged, for each kPeriod that has ended. Returns
+  /// when to call Sweep() again; max() if nothing was counted.
   Clock::time_point Sweep(Clock::time_point now);
 
  private:
@@ -77,12 +77,12 @@ class FailureLog {
  public:
   FailureLog();
 
-  /// Records a problem of the store, which its finder reports once.
+  /// Records a problem found in the store. Call once for each problem.
   void OnReport(const Error& error);
   /// Records a failed request: its description and its error. Damage is only counted, because
   /// OnReport() logs it. kStale is ignored, because it is normal for files that were replaced.
   void OnFailure(std::string_view what, const Error& error);
-  /// Adds a line to .zarrfs/errors that was already logged.
+  /// Adds a line that was already logged to .zarrfs/errors.
   void Add(std::string_view line);
 
   /// Starts to log reports. Earlier reports are part of the error of opening the store.

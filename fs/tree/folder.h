@@ -1,8 +1,8 @@
 // Folder: an open folder of a mount, and its listing.
 //
 // A listing consists of "." and "..", followed by the entries of each part of the folder. Each part
-// numbers its entries by its own positions. The folder adds the offset of the part, which makes the
-// cookie for the kernel. Cookies of small folders are small, so 32-bit programs can use them.
+// numbers its entries by its own positions. The kernel's cookie for an entry is the position plus
+// the offset of the part. Cookies of small folders are small, so 32-bit programs can use them.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,12 @@ class FolderPart {
  public:
   virtual ~FolderPart() = default;
 
-  /// Loads the data that List() needs, unless they are already loaded. Opening the folder fails if
-  /// this fails.
+  /// Loads the data that List() needs, unless they are already loaded. If this fails, opening the
+  /// folder fails.
   [[nodiscard]] virtual Result<void> Prepare() { return {}; }
 
   /// Adds the entries from position `from` on, each with the position after it. Returns false if an
-  /// entry does not fit, or if an entry was added and the next one may take long.
+  /// entry does not fit, or if an entry was added and the next entry may take long.
   [[nodiscard]] virtual Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) = 0;
 
   /// The validity of everything listed so far.
@@ -38,12 +38,13 @@ class FolderPart {
 /// Tracks which listings in the kernel's cache are current.
 ///
 /// The kernel caches a listing, and drops it when the folder is opened again, unless the reply says
-/// that the cached listing is current. It is current if it came only from handles that were opened,
-/// and read, at the current change_count() of the store. Thread-safe.
+/// that the cached listing is current. A cached listing is current if all handles that produced it
+/// were opened, and read, at the current change_count() of the store. Thread-safe.
 class ListingTable {
  public:
-  /// Opens the folder at change_count() `count`, or 0 if the count is unknown. True if the kernel's
-  /// cached listing is current. Each Open() must be followed by a Close().
+  /// Records that a handle of the folder was opened at change_count() `count`, or 0 if the count is
+  /// unknown. Returns true if the kernel's cached listing is current. Each Open() must be followed
+  /// by a Close().
   [[nodiscard]] bool Open(uint64_t folder, uint64_t count) {
     const MutexLock lock(mutex_);
     if (folders_.size() >= kMaxFolders && !folders_.contains(folder)) {
@@ -60,7 +61,7 @@ class ListingTable {
     return state.current != 0;
   }
 
-  /// Closes a handle that listed nothing, so the kernel's cached listing is unchanged.
+  /// Closes a handle that listed nothing, so the kernel's cached listing has not changed.
   void Close(uint64_t folder) {
     const MutexLock lock(mutex_);
     const auto found = folders_.find(folder);
@@ -68,8 +69,8 @@ class ListingTable {
     if (--found->second.handles == 0 && found->second.current == 0) folders_.erase(found);
   }
 
-  /// Closes a handle that was opened when change_count() was `count`. `is_current`: everything that
-  /// it listed was still true at `count`.
+  /// Closes a handle that was opened when change_count() was `count`. `is_current` is true if
+  /// everything that the handle listed was still correct at `count`.
   void Close(uint64_t folder, uint64_t count, bool is_current) {
     const MutexLock lock(mutex_);
     const auto found = folders_.find(folder);

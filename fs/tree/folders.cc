@@ -13,7 +13,7 @@ namespace {
 
 constexpr NodeId kUnknownInode = 0xffffffff;  // the inode of a listed name whose inode is unknown
 
-// A part whose entries are fixed when the folder is opened.
+// A part of a folder. Its entries are fixed when the folder is opened.
 class FixedPart final : public FolderPart {
  public:
   using ListFrom = std::function<Result<bool>(uint64_t from, const AddEntry& add)>;
@@ -72,7 +72,7 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
   return std::make_unique<FixedPart>([&nodes, &contents, &entries, node, view, may_consolidate](
                                          uint64_t from, const AddEntry& add) -> Result<bool> {
     // A listing may not need a document made from several nodes, so the document is not made here.
-    // Its inode is that of the latest known version, which is probably current.
+    // The entry has the inode of the latest known version, which is probably current.
     const auto made = [&](size_t document) {
       const uint32_t epoch = contents.made_documents().Current(
           node.record->DocumentId(view, VersionedDocument(document), 0));
@@ -128,8 +128,8 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
   });
 }
 
-// The names below a group that belong or may belong to nodes or files. Sets `has_others` if the
-// folder has or may have other names.
+// Returns the names below a group that belong or may belong to nodes or files. Sets `has_others` if
+// the folder has or may have other names.
 Result<Valid<std::vector<std::string>>> NamesBelow(const Nodes& nodes, const Node& group,
                                                    bool& has_others) {
   const Hierarchy& hierarchy = nodes.hierarchy();
@@ -181,7 +181,8 @@ class ChildFolders final : public FolderPart {
       if (i == checked_) ++checked_;
     }
     // The listing left out children that vanished with their group, so it fails if the group no
-    // longer exists. If children vanished, or none were found, the group must be seen after that.
+    // longer exists. If children vanished, or none were found, the group must have been seen after
+    // the listing.
     const Age max_age = has_vanished_ || names_.empty() ? Age{0} : nodes_.check_age();
     const auto gone = has_others_ ? nodes_.WhyGone(*group_, max_age) : std::nullopt;
     if (gone) return tl::unexpected(*gone);
@@ -270,8 +271,9 @@ class ChildFolders final : public FolderPart {
   Validity validity_ GUARDED_BY(mutex_);  // the validity of the checked names
 };
 
-// The files of the nodes below a group, and the folders of its groups, in a view of files.
-// Positions are twice the indexes of `names`, plus one for a folder.
+// The files of the nodes below a group, and the folders of its groups, in a view that shows
+// assembled files. The position of a file is twice the index of its name in `names`. The position
+// of a folder is one more.
 std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& contents,
                                                const Entries& entries, FailureLog& failures,
                                                const CurrentNode& group, size_t view,
@@ -320,8 +322,8 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
       });
 }
 
-// Folders of chunks: those with the sorted `coordinates` along the next axis, or with all
-// coordinates below `count`. Positions are coordinates.
+// The chunk folders with the sorted `coordinates` along the next axis, or with all coordinates
+// below `count`. The position of a folder is its coordinate.
 std::unique_ptr<FolderPart> ChunkFolders(const Entries& entries, const ChunkPrefix& prefix,
                                          std::vector<uint64_t> coordinates, uint64_t count) {
   return std::make_unique<FixedPart>([&entries, prefix, coordinates = std::move(coordinates),

@@ -10,7 +10,7 @@ namespace {
 
 // The changes of one node.
 struct NodeChanges {
-  // Keys that are most likely keys of stored objects or of their folders.
+  // Keys that probably belong to stored objects or to folders of stored objects.
   std::vector<std::string> objects;
   std::set<std::string> children;  // the names of other changed children
   bool is_itself = false;          // the node's documents have changed
@@ -116,7 +116,7 @@ class Finder {
     return current ? current->range : nullptr;
   }
 
-  // Drops the names of a node's documents, and names that depend on these documents.
+  // Drops the names of a node's documents, and the names that depend on these documents.
   void AddNode(NodeRecord& record, const NodeChanges& changed) {
     const auto now = nodes_.Refresh(record.path);
     const auto [is_another, ranges] = nodes_.table().TakeChange(record, now.has_value());
@@ -138,7 +138,7 @@ class Finder {
       // The kernel may have cached that a child does not exist, so the names of all changed
       // children are dropped.
       for (const std::string& child : changed.children) DropNode(record, view, child);
-      // An array that grows may have its first chunks.
+      // An array that grows may get its first chunks.
       if (current == nullptr || !current->views[view].shown) continue;
       const std::string_view chunks = current->views[view].naming.Folder(current->rank());
       if (!chunks.empty()) Check(nodes_.FolderId(record, view), std::string(chunks));
@@ -154,7 +154,7 @@ class Finder {
     const auto& layout = range->chunks->layout();
     const auto& counts = layout.inner_grid.counts();
     for (const std::string& key : changed.objects) {
-      // A change of a folder of objects affects the permissions of all objects below it.
+      // A change of a folder affects the permissions of all stored objects below it.
       Box box;
       const auto fixed = range->chunks->PrefixOfKey(key, box.first);
       if (!fixed) continue;
@@ -234,7 +234,7 @@ class Finder {
     }
   }
 
-  // Drops documents of the root's children that depend on each other.
+  // Drops the .zattrs of arrays in the root group whose dimension names depend on each other.
   void AddSharedDocuments() {
     for (size_t view = 0; view < AllViews().size(); ++view) {
       const auto known = nodes_.hierarchy().KnownDimensions(view);
@@ -246,8 +246,8 @@ class Finder {
     }
   }
 
-  // Drops documents of arrays whose content depends on a group above the array or on the nodes of
-  // that group.
+  // Drops the .zattrs of arrays whose attributes depend on a group above the array, or on the nodes
+  // of that group.
   void AddPlaced(std::string_view folder) {
     for (const std::string& path : nodes_.hierarchy().KnownPlaced(folder)) {
       const NodeRecord* const record = nodes_.table().Find(path);

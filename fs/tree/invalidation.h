@@ -3,7 +3,7 @@
 // Names cached without a timeout are invalidated one by one. So all other names stay cached, and
 // with them the pages of their files, because an inode loses its pages with its last name. Dropping
 // a folder's name would not invalidate the names below it: names in use (open files, working
-// folders) survive, and come back with the folder.
+// folders) survive, and are valid again when the folder is looked up again.
 #pragma once
 
 #include <cstddef>
@@ -28,14 +28,14 @@ class EntryInvalidator {
   virtual bool InvalidateFolder(NodeId folder) = 0;
   /// A name in `folder` leads to another file or folder, was removed, or was added.
   virtual void DropEntry(NodeId folder, const std::string& name) = 0;
-  /// A name in `folder` may have been removed or added. If it still exists, its inode is the same,
-  /// and its pages stay.
+  /// A name in `folder` may have been removed or added. If the name still exists, its inode is the
+  /// same, and the cached pages of the inode stay.
   virtual void CheckEntry(NodeId folder, const std::string& name) = 0;
 };
 
 /// Passes each affected name to `invalidator`, some names twice. Returns false if the names are too
-/// many, or unknown; then every name must be invalidated. May read the store, to load nodes that
-/// changed or were evicted. Only one thread may call it at a time.
+/// many, or unknown; the caller must then invalidate every name. May read the store, to load nodes
+/// that changed or were evicted. Only one thread may call this function at a time.
 [[nodiscard]] bool FindInvalidEntries(Nodes& nodes, const Changes& changes,
                                       EntryInvalidator& invalidator);
 

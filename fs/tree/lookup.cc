@@ -48,8 +48,8 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
   const bool is_gone = known->error->code == ErrorCode::kNotFound;
   bool may_be_array = node.node == nullptr || node.node->group() == nullptr;
   if (is_gone && MayBeChunk(name)) {
-    // A node that was deleted had the names that it was last seen with. In a store that is gone, it
-    // may have been replaced before.
+    // A node that was deleted had only the names that it was last seen with. If the whole store is
+    // gone, the node may have been replaced before that.
     const AcceptedAnswers accepted(Age{0}, {});
     const auto root = nodes_.Refresh("", Age{0});
     if (!root && root.error().code == ErrorCode::kWouldBlock) return Fail(root);
@@ -84,8 +84,8 @@ Result<Entry> Lookup::FindInterrupted(const Target& folder, const std::string& n
   }
   if (entry) {
     entry->name_timeout = Timeouts::kUnreadableName;
-    // A longer timeout, because otherwise the kernel would immediately request the attributes, in
-    // vain.
+    // Without a timeout, the kernel would immediately request the attributes, and the request would
+    // fail.
     entry->attribute_timeout = Timeouts::kUnreadableAttributes;
   }
   return entry;
@@ -115,15 +115,16 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
   if (node.node->chunks != nullptr && !IsNodeNameBelowArray(name)) {
     return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, nullptr);
   }
-  // Names that no node can have in this view are absent without a call of the store, which may be
-  // behind a network. Readers look up `.zarray` in each group.
+  // Names that no node can have in this view are absent without a request to the store, which may
+  // be behind a network. Readers look up `.zarray` in each group.
   if (!AllViews()[view]->AllowsNodeName(name))
     return tl::unexpected(Absent("no node has such a name in this view"));
   return Child(JoinKey(node.node->path, name), view, name);
 }
 
 Result<Entry> Lookup::Child(const std::string& path, size_t view, const std::string& name) const {
-  // If the node can be read, the lookup and the listing return equal entries.
+  // Uses the outline of the node, like a listing, so that both return equal entries for a readable
+  // node.
   if (nodes_.store().AnswersFast()) {
     const auto listed = nodes_.List(path, view, nodes_.check_age());
     const bool is_absent = !listed && listed.error().code == ErrorCode::kNotFound;
@@ -213,7 +214,8 @@ Result<Entry> Lookup::InChunkFolder(const Target& folder, const KnownNode& known
                                     std::string_view name) const {
   CurrentNode node = known.current;
   if (known.error && node.range == nullptr) node.range = folder.range;
-  // In a folder of an older layout, coordinates still mean the same chunk, if it exists.
+  // In a folder of an older layout, a coordinate still identifies the same chunk, if the chunk
+  // exists.
   if (node.range != nullptr && node.range->rank() != folder.range->rank()) {
     return Fail(ErrorCode::kStale, "{}: the rank of the array has changed", folder.record->path);
   }
@@ -230,7 +232,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   const auto& grid = range.chunks->layout().inner_grid;
   bool is_outside = grid.size() == 0;
   for (size_t d = 0; d < level; ++d) {
-    // The folder belongs to an older layout and is outside the current array, so it has no chunks.
+    // A folder of an older layout that is outside the current array has no chunks.
     is_outside = is_outside || prefix[d] >= grid.counts()[d];
   }
   if (is_outside || !range.views[view].naming.Parse(grid.counts(), name, in_array, prefix, level)) {

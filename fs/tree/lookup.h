@@ -31,23 +31,24 @@ class Lookup {
   Result<Entry> InNode(const KnownNode& node, size_t view, const std::string& name) const;
   // Finds the folder or file of a node below a group.
   Result<Entry> Child(const std::string& path, size_t view, const std::string& name) const;
-  // Finds a name in a folder of a view of files.
+  // Finds a name in a folder of a view that shows assembled files (HasFiles()).
   Result<Entry> InFolderOfFiles(const CurrentNode& group, size_t view,
                                 const std::string& name) const;
-  // The node whose file has this name in a folder of a view of files, as it was last seen. Without
-  // a record if no such node was used.
+  // Returns the node whose assembled file has this name in `folder`, as the node was last seen. The
+  // result has no record if no such node was used.
   CurrentNode LastSeenFile(const std::string& folder, size_t view, std::string_view name) const;
-  // A name that may be a chunk, or a folder of chunks, of a node that cannot be read because of
-  // `error`. Readers take a missing name, and some readers an error, for an absent chunk, so it
-  // becomes a file whose READ fails with the reason. What must be a folder is an error.
+  // Returns the entry of a name that may be a chunk, or a folder of chunks, of a node that cannot
+  // be read because of `error`. Readers treat a missing name, and some readers a failed lookup, as
+  // an absent chunk, so the entry is a file whose READ fails with the reason. Fails if the name
+  // must be a folder, or if the view shows assembled files.
   Result<Entry> MaybeChunk(const Target& folder, const CurrentNode& node, Error error,
                            std::string_view name) const;
   Result<Entry> InUnreadable(const KnownNode& node, size_t view, const std::string& name) const;
   Result<Entry> InChunkFolder(const Target& folder, const KnownNode& node,
                               std::string_view name) const;
   // Finds a name in the array's own folder (`in_array`), or in the folder of the chunks that begin
-  // with the first `level` coordinates of `prefix`. `error`: why the array cannot be read, or null
-  // if it can. An unreadable array may have any chunk.
+  // with the first `level` coordinates of `prefix`. `error` is the reason why the array cannot be
+  // read; null if it can be read. An unreadable array may have any chunk.
   Result<Entry> ChunkPath(const CurrentNode& node, size_t view, ChunkCoordinates prefix,
                           size_t level, bool in_array, std::string_view name,
                           const Error* error) const;

@@ -33,7 +33,7 @@ inline constexpr size_t kTimedOperations = 3;
 enum class RequestResult : uint8_t { kOk, kAbsent, kError };
 inline constexpr size_t kRequestResults = 3;
 
-/// The names of operations and results in labels and keys.
+/// The names of operations and results in metric labels and status.json keys.
 inline constexpr std::array<std::string_view, kOperations> kOperationNames = {
     "lookup", "read", "readdir", "getattr", "open", "opendir", "statfs", "other"};
 inline constexpr std::array<std::string_view, kRequestResults> kResultNames = {"ok", "absent",
@@ -63,7 +63,7 @@ struct RequestFigures {
   uint64_t files_read_ahead = 0;
 };
 
-/// Counts requests without locks; takes at most a few dozen nanoseconds on a thread that answers a
+/// Counts requests without locks. Takes at most a few dozen nanoseconds on a thread that answers a
 /// request. Thread-safe.
 class RequestMetrics {
  public:
@@ -79,7 +79,7 @@ class RequestMetrics {
 
   [[nodiscard]] static Request Start(Operation operation);
 
-  /// Counts an answered request. Call before answering. `bytes`: the bytes that a read returns.
+  /// Counts a request. Call before the reply is sent. `bytes`: the bytes that a read returns.
   void End(const Request& request, RequestResult result, uint64_t bytes = 0);
   /// Like End(), with the duration of a timed request.
   void EndAfter(Operation operation, int64_t duration_ns, RequestResult result, uint64_t bytes = 0);

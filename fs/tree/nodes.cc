@@ -28,7 +28,7 @@ HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, const Timeouts& 
           .is_for_others = options.is_for_others && !options.umask};
 }
 
-// Never kNotFound, which readers of a chunk would take for its absence.
+// Not kNotFound, because readers would treat it as an absent chunk.
 tl::unexpected<Error> GoneInode() {
   return Fail(ErrorCode::kStale, "the file or folder of this inode no longer exists");
 }

@@ -68,30 +68,31 @@ class Nodes {
   [[nodiscard]] Result<KnownNode> Know(const std::string& path) {
     return Know(path, Refresh(path));
   }
-  /// Like Know(), with RefreshListed().
+  /// Like Know(), but reads the node like RefreshListed().
   [[nodiscard]] Result<KnownNode> KnowListed(const std::string& path, size_t view) {
     return Know(path, RefreshListed(path, view, timeouts_.check_age()));
   }
-  /// Like Know(), without a request to the store: returns the latest snapshot of the node, which
+  /// Like Know(), but sends no request to the store. Returns the latest snapshot of the node, which
   /// cannot be read now because of `error`.
   [[nodiscard]] KnownNode LastKnown(const Target& target, const Error& error) const;
   /// Returns the latest snapshot at a path. It has no node if none was read there, or the node was
   /// evicted.
   [[nodiscard]] CurrentNode LastSeen(std::string_view path) const;
 
-  /// Returns why the store is gone; nullopt if it answers. Logs once when the store disappears, and
-  /// once when it returns.
+  /// Returns why the store is gone; nullopt if it answers. Logs a message when the store
+  /// disappears, and another when it returns.
   std::optional<Error> CheckStore();
 
-  /// Returns why the metadata document of a node has disappeared; nullopt if it exists. Without the
-  /// document, the chunks of an array and the nodes below a group have disappeared, and must not
-  /// look absent. `max_age`: how long ago the document may have been seen in a slow store.
+  /// Returns why the metadata document of a node has disappeared; nullopt if the document exists.
+  /// Without the document, the chunks of an array and the nodes below a group have disappeared, and
+  /// must not look absent. In a slow store, a document that was seen less than `max_age` ago is
+  /// assumed to exist.
   [[nodiscard]] std::optional<Error> WhyGone(const Node& node, Age max_age) const;
   [[nodiscard]] std::optional<Error> WhyGone(const Node& node) const {
     return WhyGone(node, check_age());
   }
 
-  /// Owner, permissions and times for entries of a node, even of a node that was never read.
+  /// Owner, permissions and times for entries of a node. Works even for a node that was never read.
   [[nodiscard]] ObjectInfo InfoOf(const CurrentNode& node) const;
 
   /// The id of a node's folder in a view.
@@ -103,7 +104,7 @@ class Nodes {
   [[nodiscard]] const ViewSet& listed_views() const { return listed_; }
 
   /// The record of the node that owns the object or folder with this key; null if no such node was
-  /// used. A path where no node was seen may be an object of the array above it.
+  /// used. If no node was seen at a path, the path may be an object of the array above it.
   [[nodiscard]] NodeRecord* OwnerOf(std::string_view key) const;
 
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }

@@ -37,7 +37,7 @@ void Prefetch::AfterRead(const Target& chunk, const ChunkLocation& location, siz
   const uint64_t place = ToNumber(location.outer) * layout.inner_per_outer_count +
                          ToNumber(range.chunks->SlotOf(chunk.chunk));
   const size_t count = order_.OnRead(part.files, place);
-  // One other read may be running, because the reader has continued.
+  // One other read may be running, because the reader may have continued.
   if (count == 0 || reading_ > 1 || is_busy_.exchange(true)) return;
   if (may_start_) Fill(chunk, location, count);  // Stop() may have been called in the meantime
   is_busy_ = false;

@@ -3,8 +3,8 @@
 // Chunks of slow stores are instead fetched into this process (FetchAhead).
 //
 // Prefetching starts only after the reader that triggered it has its answer. Only one thread
-// prefetches at a time, and none while several readers are served, because they need the threads
-// more. Thread-safe.
+// prefetches at a time. No thread prefetches while several readers are served, because the readers
+// need the threads more. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +33,9 @@ namespace zarrfs {
 /// order, nothing is prefetched. Thread-safe.
 class ReadingOrder {
  public:
-  /// Records that a file was read from beginning to end. `folder` is the number of its array and
-  /// encoding. `place` is the position of the file in the order of a listing; views may leave gaps.
-  /// Returns how many of the following files should be prefetched.
+  /// Records that a file was read from beginning to end. `folder` identifies the array and encoding
+  /// of the file. `place` is the position of the file in the order of a listing; views may leave
+  /// gaps. Returns how many of the following files should be prefetched.
   [[nodiscard]] size_t OnRead(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
     const MutexLock lock(part.mutex);
@@ -58,7 +58,7 @@ class ReadingOrder {
     return size_t{1} << std::min(stream->steps - kMinSteps, kMaxDoublings);
   }
 
-  /// The current position of the reader that read `place`; it may have continued since.
+  /// The current position of the reader that read `place`. The reader may have continued since.
   [[nodiscard]] uint64_t NextPlace(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
     const MutexLock lock(part.mutex);
@@ -66,8 +66,8 @@ class ReadingOrder {
     return stream == nullptr ? place + 1 : stream->end;
   }
 
-  /// Records that the files up to `last` were prefetched for the reader of `place`. `is_end`: no
-  /// file follows here, and the reader will continue elsewhere.
+  /// Records that the files up to `last` were prefetched for the reader of `place`. `is_end` is
+  /// true if no file follows `last`, so the reader will continue elsewhere.
   void OnPrefetched(uint64_t folder, uint64_t place, uint64_t last, bool is_end) {
     Part& part = PartOf(folder);
     const MutexLock lock(part.mutex);
@@ -77,9 +77,9 @@ class ReadingOrder {
     }
   }
 
-  /// Pauses prefetching for the reader of `place`. Call if prefetching is useless now: the kernel
-  /// does not accept the files, because their names were not looked up, or other readers are
-  /// active.
+  /// Pauses prefetching for the reader of `place`. Call if prefetching is useless now: either other
+  /// readers are active, or the kernel does not accept the files because their names were not
+  /// looked up.
   void Pause(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
     const MutexLock lock(part.mutex);
@@ -110,7 +110,7 @@ class ReadingOrder {
   Part& PartOf(uint64_t folder) {
     return parts_[(folder * 0x9e3779b97f4a7c15ULL >> 32) % parts_.size()];
   }
-  // The stream that has read `place`, and perhaps a few more files.
+  // The stream that has read `place`, and perhaps a few files after it.
   static Stream* Find(Part& part, uint64_t folder, uint64_t place) REQUIRES(part.mutex) {
     const auto found = std::ranges::find_if(part.streams, [&](const Stream& stream) {
       return stream.folder == folder && place < stream.end &&
@@ -147,8 +147,9 @@ class Prefetch {
     std::atomic<uint32_t>& count_;
   };
 
-  /// Prefetches the files after a chunk file of which a request has read up to `size` bytes from
-  /// the beginning. Call after the reader has its answer. May take as long as reading kMaxBytes.
+  /// Prefetches the files that follow a chunk file, after a request that read up to `size` bytes
+  /// from the beginning of the chunk file. Call after the reply was sent. May take as long as
+  /// reading kMaxBytes.
   void AfterRead(const Target& chunk, const ChunkLocation& location, size_t size);
 
  private:

@@ -1,8 +1,8 @@
 // RootCheck: checks whether a store can be read, without waiting long for the answer.
 //
 // The folder .zarrfs reports on hung stores, so it must not wait for the store. One thread at a
-// time makes the check. Callers wait half a second for its result; after that they get the time for
-// which the store has not answered. Thread-safe.
+// time makes the check. A caller waits half a second for the result. After that, the caller gets an
+// error that says how long the store has not answered. Thread-safe.
 #pragma once
 
 #include <chrono>

@@ -35,10 +35,10 @@ struct MountStatus : TreeOptions {
   std::string options;      // in the syntax of -o, including the options of config_file
   std::string config_file;  // "" if no file was read
   std::string links;        // in the form that ParseLinkPolicy() parses
-  // How changes are noticed, unless `immutable` or `ttl` determines it.
+  // How changes are noticed, unless the options `immutable` or `ttl` determine it.
   std::string not_watched;  // why the store reports no changes; "" if it does
   WatchState watch;
-  /// True if the kernel can invalidate all names at once, so it caches them until a change.
+  /// True if one notification can invalidate all names, so the kernel caches names until a change.
   bool keeps_names = false;
   bool open_messages = false;
   // The number of versions of shards that are kept for readers that have them open.

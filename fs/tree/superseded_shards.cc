@@ -14,9 +14,9 @@ void SupersededShards::DropFirst(std::vector<OpenShardPtr>& dropped) {
 
 void SupersededShards::Put(uint64_t source, OuterIndex outer, OpenShardPtr shard,
                            Clock::time_point now) {
-  // If only the attributes of an object were read, it has no readers.
+  // An object without an open descriptor has no readers: only its attributes were read.
   if (shard == nullptr || shard->object == nullptr || shard->damage) return;
-  if (shard->is_in_memory) return;  // it is too large to be kept for readers that may not exist
+  if (shard->is_in_memory) return;  // too large to be kept for readers that may not exist
   std::vector<OpenShardPtr> dropped;
   const MutexLock lock(mutex_);
   const std::pair object{source, outer};

@@ -57,7 +57,7 @@ double Timeouts::Absence(Validity validity) const {
 
 double Timeouts::Listed(double name_timeout) const {
   if (immutable_) return name_timeout;
-  // The kernel may use names of a listing much later, perhaps after the next step.
+  // The kernel may use the names of a listing much later, perhaps after the next step.
   return in_steps_ ? 0 : std::min(name_timeout, kMaxTtl);
 }
 

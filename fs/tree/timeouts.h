@@ -2,12 +2,12 @@
 // for that.
 //
 // An inode never changes its content, so attributes and pages of files are valid forever; only
-// names expire. If the store reports its changes and the kernel can invalidate every name at once,
-// a name that is known to be current is cached without a timeout. Otherwise the lifetime of a name
-// is a share of the age of its object, because an object that changed a second ago may change
-// again. In a store that ChangesInSteps(), a name either has no timeout or is not cached at all,
-// because a name that is cached through a step would show the old state next to the new one.
-// Thread-safe.
+// names expire. If the store reports its changes and one notification can invalidate every name in
+// the kernel, a name that is known to be current is cached without a timeout. Otherwise the
+// lifetime of a name is a share of the age of its object, because an object that changed a second
+// ago may change again. In a store that ChangesInSteps(), a name either has no timeout or is not
+// cached at all, because a name that is cached through a step would show the old state next to the
+// new one. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ namespace zarrfs {
 class Timeouts {
  public:
   static constexpr double kForever = 1e9;
-  /// Without `ttl=`: the minimum and maximum lifetime of a name, and the share of its object's age.
-  /// Absent names have the minimum lifetime.
+  /// The minimum and maximum lifetime of a name without the option `ttl`, and the lifetime as a
+  /// share of the age of the object. Absent names have the minimum lifetime.
   static constexpr double kMinTtl = 1;
   static constexpr double kMaxTtl = 60;
   static constexpr double kShareOfAge = 0.1;
@@ -36,10 +36,11 @@ class Timeouts {
 
   Timeouts(const TreeOptions& options, const Store& store);
 
-  /// The maximum age of an answer of the store when the kernel gets the answer. It is a small share
-  /// of a name's lifetime, or half of it in slow stores. The lifetime is reduced by this share.
+  /// How old a store's answer may be when the kernel gets it: a small share of a name's lifetime,
+  /// or half the lifetime for slow stores. The timeout that the kernel gets is shorter by this
+  /// share.
   [[nodiscard]] Age check_age() const { return check_age_; }
-  /// Like check_age(), for objects that have not changed for a long time. Their names live longer.
+  /// Like check_age(), for objects that have not changed for a long time, whose names live longer.
   [[nodiscard]] AnswerReuse reuse() const;
 
   /// The timeout of the name of an object that last changed at `ctime_ns`, from an answer with the
@@ -47,7 +48,8 @@ class Timeouts {
   [[nodiscard]] double Name(int64_t ctime_ns, Validity validity) const;
   /// The timeout of an absent name.
   [[nodiscard]] double Absence(Validity validity) const;
-  /// The timeout of the name of a chunk outside its array, which may grow at any moment.
+  /// The timeout of the name of a chunk outside the bounds of its array. The array may grow at any
+  /// moment.
   [[nodiscard]] double BeyondGrid() const { return immutable_ || ttl_ ? Absence({}) : 0; }
   /// The timeout of the names of a node's folder and documents.
   [[nodiscard]] double Node(const zarrfs::Node& node) const {
@@ -64,7 +66,7 @@ class Timeouts {
   /// name may be cached; names that are already cached are invalidated in that time.
   void set_is_changing(bool is_changing) { is_changing_ = is_changing; }
 
-  /// Sets whether the kernel can invalidate every name at once; false by default.
+  /// Sets whether one notification can invalidate every name in the kernel; false by default.
   void set_can_invalidate_all(bool can) { can_invalidate_all_ = can; }
   [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_; }
 
@@ -72,7 +74,7 @@ class Timeouts {
   const Store& store_;
   const bool immutable_;
   const std::optional<double> ttl_;
-  const double check_share_;  // the share of a name's lifetime for check_age_
+  const double check_share_;  // check_age_ as a share of a name's lifetime
   const Age check_age_;
   const bool in_steps_;
   std::atomic<bool> is_changing_ = false;

@@ -14,7 +14,7 @@
 namespace zarrfs {
 namespace {
 
-// The periods of Sweep(): usually, and while it has names to invalidate.
+// The usual period of Sweep(), and its period while names remain to be invalidated.
 constexpr std::chrono::seconds kSweepPeriod{20};
 constexpr std::chrono::seconds kForgettingPeriod{1};
 

@@ -6,9 +6,9 @@
 //   Watch                names affected by a change      invalidation.h, timeouts.h
 //   .zarrfs              status and errors of the mount  status.h, status_files.h, failure_log.h
 //
-// Ids are the inode numbers that the kernel keeps (ids/node_table.h). Every member may be called
-// from any thread. It may wait for the store; inside a NoWaiting scope it fails with kWouldBlock
-// instead. No lock except that of an open folder is held during a call of the store.
+// Ids are inode numbers (ids/node_table.h). Every member may be called from any thread, and may
+// wait for the store; inside a NoWaiting scope it fails with kWouldBlock instead. No lock except
+// that of an open folder is held during a call to the store.
 #pragma once
 
 #include <chrono>
@@ -58,7 +58,7 @@ class Tree {
   /// that the existence of the name could not be determined. "." is the folder or file itself, and
   /// ".." the parent of a folder; the kernel uses them to find the inode of a file handle.
   [[nodiscard]] Result<Entry> LookUp(NodeId folder, const std::string& name);
-  /// Like LookUp(), after an interruption; never waits.
+  /// Like LookUp(), for a lookup that was interrupted; never waits.
   [[nodiscard]] Result<Entry> LookUpInterrupted(NodeId folder, const std::string& name);
   /// Records that the kernel has forgotten `lookups` lookups that returned this id.
   void Forget(NodeId id, uint64_t lookups);
@@ -72,15 +72,15 @@ class Tree {
   /// The names of a file's extended attributes, each followed by a NUL; "" if it has none.
   [[nodiscard]] Result<std::string> ExtendedAttributes(NodeId id);
 
-  /// kStale if the inode does not represent the newest version of the file; the kernel then looks
-  /// up the name again.
+  /// Fails with kStale if the inode does not represent the newest version of the file; the kernel
+  /// then looks up the name again.
   [[nodiscard]] Result<void> CheckOpen(NodeId id);
 
   struct Piece : FileBytes {
     Target target;
   };
-  /// Returns bytes of a file from `offset` on: as many as fit `buffer`, fewer only at the end.
-  /// Never fails with kNotFound.
+  /// Returns bytes of a file from `offset` on: as many as fit in `buffer`, fewer only at the end of
+  /// the file. Never fails with kNotFound.
   [[nodiscard]] Result<Piece> Read(NodeId id, uint64_t offset, std::span<std::byte> buffer);
   /// Prefetches files that the reader may request next. Call with the arguments of Read(), after
   /// the reply was sent.
@@ -88,7 +88,7 @@ class Tree {
 
   struct OpenedFolder {
     std::unique_ptr<Folder> folder;
-    bool is_cached = false;  // the kernel's cached listing is current
+    bool is_cached = false;  // true if the kernel's cached listing is current
   };
   [[nodiscard]] Result<OpenedFolder> OpenFolder(NodeId id);
   /// Adds entries of `folder` from `cookie` on, or from the beginning for 0, until an entry does
@@ -109,14 +109,14 @@ class Tree {
     return IsStatus(folder) || (folder == kRootId && name == StatusFiles::kFolderName);
   }
 
-  /// True if the store answers as fast as a local disk, so no request must wait.
+  /// True if the store answers as fast as a local disk, so any thread may wait for it.
   [[nodiscard]] bool answers_fast() const { return answers_fast_; }
 
   // --- Once the mount answers --------------------------------------------------------------------
 
   /// Begins to watch the store, if its changes matter; call once. `on_change` is called after each
-  /// change, on a thread of the store. `can_invalidate_all`: the kernel can invalidate all names at
-  /// once.
+  /// change, on a thread of the store. `can_invalidate_all`: one notification can invalidate all
+  /// names in the kernel.
   void Watch(std::function<void(const Changes&)> on_change, bool can_invalidate_all);
   /// See invalidation.h.
   [[nodiscard]] bool FindInvalidEntries(const Changes& changes, EntryInvalidator& invalidator) {
@@ -126,8 +126,8 @@ class Tree {
   void StartPrefetch(Prefetch::Offer offer) { prefetch_.Start(std::move(offer)); }
   void StopPrefetch() { prefetch_.Stop(); }
 
-  /// Closes and drops unused data, and logs counts. Returns the time of the next call, and the
-  /// changes to pass to FindInvalidEntries() before it.
+  /// Closes idle descriptors, drops unused data, and logs counts of throttled messages. Returns
+  /// when to call Sweep() again, and the changes to pass to FindInvalidEntries() before that.
   std::pair<SupersededShards::Clock::time_point, Changes> Sweep();
 
   /// Sets the capacities in bytes; takes effect immediately.

@@ -29,10 +29,11 @@ struct TreeOptions {
   char separator = 0;             // '.' or '/' in chunk names; 0 for the separator of the array
   FillPolicy fill = FillPolicy::kAuto;
   bool keeps_ome = false;  // if false, OME-Zarr 0.5 is shown as 0.4 in v2, and 0.4 as 0.5 in v3
-  // The compressors that readers support; chunks with others are decoded.
+  // The compressors that readers support; chunks with other compressors are decoded.
   CompressorSet compressors = kAllCompressors;
   NetcdfFormat netcdf = NetcdfFormat::kAuto;  // the format of files in the view nc
-  // The maximum stored size of an array that is scanned for the length of its strings.
+  // Arrays of strings with more stored bytes than this are not scanned for the length of their
+  // strings, and not shown in the views that need the length.
   uint64_t string_scan = 16ULL << 20;
   // The maximum number of nodes in a .zmetadata; larger groups have none.
   uint64_t consolidated_max = 4096;
@@ -49,7 +50,7 @@ struct TreeOptions {
   uint64_t epochs = 160ULL << 20;      // in bytes, for the epochs of objects; see EpochLimit
   uint64_t past_versions = 1'000'000;  // see PastVersions
   std::optional<double> ttl;  // how long a name may be out of date, in seconds; default: automatic
-  bool immutable = false;     // the store promises never to change
+  bool immutable = false;     // true if the user promises that the store never changes
 
   bool operator==(const TreeOptions&) const = default;
 };
