@@ -1,9 +1,9 @@
-// BandwidthLimit: when the next request for data may be sent, so that a mount receives at most
-// `bandwidth=` bytes a second. Not thread-safe.
+// BandwidthLimit: limits the data that a mount receives to `bandwidth=` bytes a second, by deciding
+// when the next request for data may be sent. Not thread-safe.
 //
-// Each request is charged before it is sent, and the next one waits until the link would have
-// transferred all that was charged. A request itself runs at full speed, so a single small read
-// after a pause does not wait.
+// Each request is charged before it is sent. The next request waits until a link of this bandwidth
+// would have transferred all charged bytes. A request that was sent runs at full speed, so a single
+// small read after a pause does not wait.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace zarrfs {
 class BandwidthLimit {
  public:
   using Clock = std::chrono::steady_clock;
-  /// After a pause, requests for this time's worth of bytes may be sent at once.
+  /// After a pause, requests for as many bytes as the limit allows in this time do not wait.
   static constexpr Clock::duration kBurst = std::chrono::seconds(1);
 
   /// `bytes_per_s`: 0 for no limit.
@@ -22,11 +22,11 @@ class BandwidthLimit {
 
   /// True if a request may be sent at `now`.
   [[nodiscard]] bool MayBegin(Clock::time_point now) const { return now >= next(); }
-  /// When the next request may be sent; in the past if it may be sent at once.
+  /// When the next request may be sent. A time in the past means immediately.
   [[nodiscard]] Clock::time_point next() const { return next_; }
   /// Charges a request for `bytes` that is sent at `now`.
   void Charge(uint64_t bytes, Clock::time_point now);
-  /// Replaces the charge of a request by the number of bytes that were received.
+  /// Corrects the charge of a request to the number of bytes that it received.
   void Correct(uint64_t charged, uint64_t received);
 
  private:

@@ -25,8 +25,8 @@ constexpr int64_t kSameClockS = 2;
 // Maximum number of remembered replacements.
 constexpr size_t kMaxReplaced = 4096;
 
-// Hashes an address and a cache (FNV-1a, then the final step of MurmurHash3). All mounts of a
-// cluster must compute the same value.
+// Hashes the address of a cache and a URL (FNV-1a, then the final step of MurmurHash3). All mounts
+// of a cluster must compute the same value.
 uint64_t Weight(std::string_view cache, std::string_view url) {
   uint64_t hash = 0xcbf29ce484222325U;
   const auto add = [&hash](std::string_view text) {
@@ -123,7 +123,7 @@ void CacheRoute::Direct(const Cache& cache, const FetchRequest& request, std::st
                         int64_t now_ms, HttpGet& get) const {
   const size_t host = get.url.find("://") + 3;
   const size_t end = std::min(get.url.find_first_of("/?", host), get.url.size());
-  // Without this line, libcurl would omit port 80, which the signature may cover.
+  // Without this header, libcurl would omit port 80, which the signature may cover.
   get.headers.push_back("Host: " + get.url.substr(host, end - host));
   get.headers.push_back("X-Zarrfs-At: " + (HasVersion(request) ? std::to_string(request.modified_ns)
                                                                : NumberAt(cache, url, now_ms)));
@@ -139,8 +139,8 @@ bool CacheRoute::Takes(Cache& cache, const FetchRequest& request, const HttpRepl
     return false;
   }
   if (reply.date_s > 0) {
-    // The Date of nginx is its own time. Other caches send the store's Date, which is as old as the
-    // reply.
+    // nginx sends its own time as Date. Other caches forward the store's Date, which is as old as
+    // the reply.
     const int64_t error = reply.date_s + reply.age_s - std::time(nullptr);
     cache.clock_error_s = std::abs(error) < kSameClockS ? 0 : error;
   }

@@ -38,7 +38,7 @@ class CacheRoute {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// How long a cache is skipped after it failed.
+  /// How long a cache is skipped after a failure.
   static constexpr std::chrono::seconds kLeftAlone{60};
   /// A cache is skipped after this many consecutive wrong replies.
   static constexpr int kMaxWrong = 8;
@@ -47,11 +47,11 @@ class CacheRoute {
     std::string address;
     Clock::time_point not_before = {};  // when the cache may be used again
     Clock::time_point heard = {};       // when the cache last sent anything
-    int wrong = 0;                      // the number of wrong replies since the last right one
+    int wrong = 0;                      // the number of consecutive wrong replies
     int64_t clock_error_s = 0;          // the cache's clock minus this machine's clock
   };
 
-  /// Without caches in `options`, Choose() returns null.
+  /// If `options` has no caches, Choose() always returns null.
   explicit CacheRoute(const RemoteOptions& options);
 
   /// Returns the cache for a request for the object at `url`; null if the request must go to the
@@ -62,8 +62,8 @@ class CacheRoute {
   /// milliseconds.
   void Direct(const Cache& cache, const FetchRequest& request, std::string_view url, int64_t now_ms,
               HttpGet& get) const;
-  /// True if `reply`, which `cache` has sent, is used. Otherwise the request must go to the store.
-  /// `verdict`: the result of Judge(), as if the store had sent the reply.
+  /// True if `reply`, which `cache` has sent, can be used. Otherwise the request must go to the
+  /// store. `verdict`: the result of Judge(), as if the store had sent the reply.
   [[nodiscard]] bool Takes(Cache& cache, const FetchRequest& request, const HttpReply& reply,
                            const Verdict& verdict, Clock::time_point now);
 

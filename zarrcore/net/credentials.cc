@@ -39,7 +39,7 @@ constexpr auto kMinPause = std::chrono::seconds(10);
 // whole request for a key may take twice as long.
 constexpr long kLocalSeconds = 2;
 constexpr long kRemoteSeconds = 10;
-// Time limit of a credential_process, and how long it may run after closing its output.
+// Time limit of a credential_process, and how long the program may run after closing its output.
 constexpr auto kProgramLimit = std::chrono::seconds(60);
 constexpr auto kProgramEnd = std::chrono::seconds(2);
 constexpr int kKillMs = 1000;
@@ -313,7 +313,7 @@ Credentials::Credentials(const RemoteSource& source, std::function<void()> on_ch
       lock.unlock();
       auto found = FindKey(source);
       lock.lock();
-      // A key that has not expired yet is better than an error.
+      // If the search has failed, an earlier key stays, because it may still be valid.
       const bool has_key = state->found && *state->found;
       if (found || !has_key) state->found.emplace(std::move(found));
       state->searched = std::chrono::steady_clock::now();

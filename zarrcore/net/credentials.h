@@ -1,5 +1,5 @@
 // Credentials: the key that signs requests to S3. The key is renewed before it expires. These
-// places are searched, in the usual order:
+// places are searched for a key, in this order:
 //
 //   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (AWS_SESSION_TOKEN), unless a profile is named
 //   AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN
@@ -8,7 +8,7 @@
 //   AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI
 //   the instance's metadata, version 2
 //
-// A separate thread searches, so a program or server that hangs blocks no request.
+// The search runs on a separate thread, so a program or server that hangs does not block callers.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,17 @@ struct ExpiringKey {
   std::optional<int64_t> expires_s;  // in Unix time
 };
 
-/// Searches once, in the order above. kPermissionDenied, with advice, if no key is found. Waits for
-/// programs and servers.
+/// Runs one search for a key. Blocks until the programs and servers have answered or timed out.
+/// kPermissionDenied, with advice, if no key is found.
 [[nodiscard]] Result<ExpiringKey> FindKey(const RemoteSource& source);
 
 class Credentials {
  public:
-  /// Starts searching. `on_change` is called on another thread when Get() has a new answer. The
-  /// function must stay valid until the process ends.
+  /// Starts the thread that searches. The thread calls `on_change` when Get() has a new result.
+  /// `on_change` must stay valid until the process ends.
   Credentials(const RemoteSource& source, std::function<void()> on_change);
 
-  /// The key or an error; nullopt during the first search.
+  /// The key, or the error of the last search; nullopt during the first search.
   [[nodiscard]] std::optional<Result<AwsKey>> Get() const;
   /// Call when the store has rejected `key`, which may be out of date. True if another key was
   /// found or a new search has begun; false if the last search is too recent.

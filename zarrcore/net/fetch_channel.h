@@ -12,8 +12,9 @@
 //   generation         ───────────────────────▶  ignores requests with another generation
 //
 // The parent of the processes keeps both sockets, so a client or server that ends can be replaced
-// while the other process continues. Only the client assigns pieces of the memory. One server
-// handles each request, once, so a piece is not written after its request was answered.
+// while the other process continues. Only the client assigns pieces of the memory. Each request is
+// handled by a single server, and only one time, so a piece is not written after its request was
+// answered.
 //
 // The two processes may run different programs. Each message begins with the version of the
 // channel, and messages of another version are skipped. The parent compares the versions of both
@@ -37,11 +38,11 @@ struct FetchRequest {
   Kind kind = Kind::kHello;
   uint64_t id = 0;          // never 0
   uint64_t generation = 0;  // the generation of the server that must answer
-  /// Which store to read: 0 for that of the mount, n for the n-th prefix of virtual= that is not
-  /// local, counted from 1 (RemoteSource::prefixes).
+  /// Which store to read: 0 for the store of the mount, n for the n-th prefix of virtual= that is
+  /// not local, counted from 1 (RemoteSource::prefixes).
   uint32_t store = 0;
   ByteRange range = {};
-  // The piece of the memory for the bytes: its offset and length.
+  // The offset and length of the piece of shared memory that receives the bytes.
   uint64_t at = 0;
   uint64_t length = 0;
   /// True to request only the version with modified_ns, size, and the ETag in `condition`; see
@@ -61,7 +62,7 @@ struct FetchAnswer {
   uint64_t size = 0;  // the size of the object
   int64_t modified_ns = 0;
   uint64_t offset = 0;
-  uint64_t length = 0;  // the number of bytes written into the piece
+  uint64_t length = 0;  // the number of bytes written to shared memory
   std::string etag = {};
   std::string message = {};  // the message of the error, or a notice for the log
 };
@@ -81,10 +82,11 @@ struct FetchCounts {
 };
 
 struct FetchChannel {
-  /// The version of the messages and of the layout of the memory. Each message begins with it, in 4
-  /// bytes.
+  /// The version of the messages and of the layout of the shared memory. Each message begins with
+  /// this version, in 4 bytes.
   static constexpr uint32_t kVersion = 3;
-  /// The size of the memory in bytes. Pages that were never touched use no memory.
+  /// The size of the shared memory in bytes, without the note and the counters. Pages that were
+  /// never touched use no memory.
   static constexpr uint64_t kMemory = 40u << 20;
 
   Descriptor client;
@@ -92,16 +94,18 @@ struct FetchChannel {
   Descriptor memory;
 
   [[nodiscard]] static Result<FetchChannel> Make();
-  /// Writes or reads the server's description of its sandbox. The string is stored after the
-  /// pieces. Every process with the memory can write it, so it is only for display.
+  /// Writes or reads the server's description of its sandbox. The string is stored in the shared
+  /// memory, after the pieces. Every process with this memory can write the string, so it is only
+  /// for display.
   static void WriteNote(const Descriptor& memory, std::string_view text);
   [[nodiscard]] static std::string ReadNote(const Descriptor& memory);
-  /// Increment or read the counters, which are stored after the note. The counters outlive servers
-  /// and clients. Every process with the memory can write them, so they are only for display.
+  /// Increments or reads the FetchCounts, which are stored in the shared memory, after the note.
+  /// The counters outlive servers and clients. Every process with this memory can write the
+  /// counters, so they are only for display.
   static void Count(const Descriptor& memory, FetchRequest::Kind kind, uint64_t received_bytes);
   static void CountCache(const Descriptor& memory, uint64_t FetchCounts::*result);
   [[nodiscard]] static FetchCounts ReadCounts(const Descriptor& memory);
-  /// Maps the memory. Null, with errno set, on failure.
+  /// Maps the pieces of the shared memory. Null, with errno set, on failure.
   [[nodiscard]] static std::byte* Map(const Descriptor& memory);
 };
 

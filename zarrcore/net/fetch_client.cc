@@ -23,10 +23,10 @@
 namespace zarrfs {
 namespace {
 
-// The alignment of pieces of the memory, in bytes.
+// The alignment of pieces of the shared memory, in bytes.
 constexpr uint64_t kUnit = 4096;
 // Pieces larger than kKept release their pages when they are freed. kForNames is the size of the
-// part of the memory that is reserved for requests for names.
+// part of the shared memory that is reserved for requests for names.
 constexpr uint64_t kKept = 256u << 10;
 constexpr uint64_t kForNames = 8u << 20;
 // How long a request waits to be sent while no server runs.
@@ -46,10 +46,10 @@ ErrorCode CodeOfStore(ErrorCode code) {
   return std::ranges::find(kCodes, code) != kCodes.end() ? code : ErrorCode::kIo;
 }
 
-// The allocated pieces of the memory. Not thread-safe.
+// The allocated pieces of the shared memory. Not thread-safe.
 class Pieces {
  public:
-  // Allocates a piece at or after `from`. nullopt if there is no room now.
+  // Allocates a piece at or after `from`. nullopt if no free range is long enough.
   std::optional<uint64_t> Take(uint64_t length, uint64_t from) {
     length = RoundUp(length);
     uint64_t at = from;
@@ -74,10 +74,10 @@ class Pieces {
   static uint64_t RoundUp(uint64_t length) {
     return std::max((length + kUnit - 1) / kUnit, uint64_t{1}) * kUnit;
   }
-  std::map<uint64_t, uint64_t> taken_;  // from the beginning of a piece to its length
+  std::map<uint64_t, uint64_t> taken_;  // the length of each piece, by its offset
 };
 
-// The client's end of the channel.
+// The client's end of a FetchChannel.
 class Connection final : public FetchClient, public std::enable_shared_from_this<Connection> {
  public:
   Connection(Descriptor socket, std::byte* memory, std::chrono::milliseconds timeout,
@@ -87,7 +87,7 @@ class Connection final : public FetchClient, public std::enable_shared_from_this
         timeout_(timeout),
         on_notice_(std::move(on_notice)) {
     // Starts with a random id, so answers to an earlier client are not mistaken for answers to this
-    // one.
+    // client.
     if (getrandom(&last_id_, sizeof last_id_, 0) != sizeof last_id_) last_id_ = 1;
     last_id_ >>= 1;
   }
@@ -174,8 +174,8 @@ Result<void> Connection::Ask(
     return Fail(ErrorCode::kTimedOut, "{}: the fetch process did not answer within {} s",
                 request.key, std::chrono::duration_cast<std::chrono::seconds>(timeout_).count());
   };
-  // A part of the memory is reserved for requests for names. Two listing pages, or many documents,
-  // fit into that part.
+  // A part of the shared memory is reserved for requests for names. Two listing pages, or many
+  // documents, fit into that part.
   const uint64_t from = request.is_conditional ? kForNames : 0;
   MutexLock lock(mutex_);
   std::optional<uint64_t> piece;
@@ -216,7 +216,7 @@ void Connection::OnAnswer(FetchAnswer answer) const {
     calls_.erase(call);
     return;
   }
-  // The length must not exceed the piece. Other malformed values are harmless.
+  // An answer's length must not exceed the piece. Other malformed values are harmless.
   answer.length = std::min(answer.length, call->second.request.length);
   call->second.answer = std::move(answer);
   answered_.notify_all();
@@ -256,7 +256,7 @@ void Connection::Receive() const {
   answered_.notify_all();
 }
 
-// Fetches from one store.
+// The Fetcher for one of the server's stores.
 class FetcherOfStore final : public Fetcher {
  public:
   FetcherOfStore(std::shared_ptr<const Connection> connection, uint32_t store)

@@ -1,4 +1,5 @@
-// FetchJob: a request that a FetchServer has not answered yet. Origin: the store that it is for.
+// FetchJob: a request that a FetchServer has not answered yet. Origin: the store to which the
+// request goes.
 #pragma once
 
 #include <chrono>
@@ -45,7 +46,7 @@ struct Origin {
   const Addresses addresses;
   CacheRoute route;
   std::optional<Credentials> credentials = {};
-  ImmutableKeys immutable = {};  // keys whose cached bytes are used without asking the store
+  ImmutableKeys immutable = {};  // keys whose cached bytes are never revalidated
   RequestLimit limit;
   size_t running = 0;
   bool has_answered = false;  // the store has answered at least once
@@ -62,7 +63,7 @@ struct FetchJob {
   Clock::time_point next;        // when the next attempt is due
   Clock::time_point begun = {};  // when the last attempt was sent
   int attempts = 0;
-  uint64_t charged = 0;  // what BandwidthLimit was charged for the last attempt
+  uint64_t charged = 0;  // bytes charged to BandwidthLimit for the last attempt
   bool no_range = false;
   std::string redirected =
       {};  // the address of the next attempt after a redirection; "" for the object's own address
@@ -73,17 +74,18 @@ struct FetchJob {
   std::unique_ptr<HttpTransfer> transfer = {};
   // The cache that the last attempt was sent to; null for the store.
   CacheRoute::Cache* cache = nullptr;
-  bool asks_store = false;          // a reply of a cache was not used
-  uint64_t heard = 0;               // HttpTransfer::heard()
+  bool asks_store = false;          // a cache failed, so the store is asked
+  uint64_t heard = 0;               // the last known HttpTransfer::heard()
   Clock::time_point heard_at = {};  // when `heard` last grew
   // The version in the disk cache, which must be compared with the store's version.
   std::optional<Version> on_disk = {};
   Clock::time_point asked_disk = {};
-  // Receives the bytes instead of the piece if they will also be written to the disk cache.
+  // Receives the bytes of the reply, instead of the client's piece, if they may also be written to
+  // the disk cache.
   std::vector<std::byte> own = {};
 };
 
-/// Jobs keep their addresses when they move from one list to another.
+/// A list, so jobs keep their addresses when they move from one list to another.
 using FetchJobs = std::list<FetchJob>;
 
 }  // namespace zarrfs

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A corrected clock is not tried again if it differs by fewer seconds from the one that signed.
+// A request is not repeated if a correction changes the clock by fewer seconds than this.
 constexpr int64_t kSameClock = 10;
 
 }  // namespace
@@ -123,8 +123,8 @@ FetchPolicy::Decision FetchPolicy::Decide(FetchJob& job, const HttpReply& reply,
       job.next = now;
       return decision;
     case Verdict::Kind::kOtherTime:
-      // The clock error that this request assumed decides: another request may have corrected that
-      // of the origin since.
+      // Compares with the clock error that this request assumed, because another request may have
+      // corrected the origin's clock error in the meantime.
       if (reply.date_s > 0) origin.clock_error_s = reply.date_s - unix_s;
       if (reply.date_s == 0 || std::abs(job.clock_error_s - origin.clock_error_s) < kSameClock) {
         return fail(std::move(verdict.error));

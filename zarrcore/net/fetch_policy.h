@@ -1,6 +1,6 @@
-// FetchPolicy: decides when a FetchServer sends requests, and what it does with the replies: which
-// request is next, when it is repeated, when it fails. It has no connections and no clock; callers
-// pass the time. Not thread-safe.
+// FetchPolicy: decides when a FetchServer sends, repeats or fails a request, and what each reply
+// means for the request. It has no connections and no clock; callers pass the time. Not
+// thread-safe.
 //
 // An attempt that fails for a transient reason (no connection, a stall, a truncated response, 429,
 // 5xx) is repeated after a random, growing pause, until the deadline of its request.
@@ -28,53 +28,56 @@ class FetchPolicy {
   /// Maximum pause before the second attempt, and before later attempts.
   static constexpr Milliseconds kFirstPause{100};
   static constexpr Milliseconds kMaxPause{5000};
-  /// Time limit while the store has never answered, to detect a wrong address early.
+  /// Time limit of requests before the store's first response, to detect a wrong address early.
   static constexpr Milliseconds kFirstTimeout{10'000};
-  /// Minimum duration of an attempt, even if its request has less time left.
+  /// Minimum time limit of an attempt, even if the deadline of its request is earlier.
   static constexpr Milliseconds kMinAttempt{1000};
   /// The interval at which missing credentials are polled.
   static constexpr Milliseconds kWaitForKey{50};
-  /// One in N concurrent requests is reserved for names.
+  /// One in N concurrent requests is reserved for names; see IsData().
   static constexpr size_t kShareOfNames = 8;
 
-  /// Maximum size of a request that bandwidth= takes for a name: the first bytes of a document.
+  /// Maximum size of a request that bandwidth= treats as a request for a name, such as a request
+  /// for the first bytes of a document.
   static constexpr uint64_t kMaxNameBytes = uint64_t{64} << 10;
 
-  /// `options`: connections= and bandwidth= of the mount. `seed`: of the random pauses.
+  /// `options`: only connections= and bandwidth= are used. `seed`: the seed of the random pauses.
   FetchPolicy(const RemoteOptions& options, uint32_t seed)
       : connections_(options.connections), bandwidth_(options.bandwidth), random_(seed) {}
 
   /// The deadline of a request that arrives at `now`.
   [[nodiscard]] static Time DeadlineOf(const Origin& origin, Time now);
 
-  /// True for requests for objects with a known version, which are for data. True also for all
-  /// requests below a prefix of virtual=, because its server may be slow and some requests must
-  /// remain for the store's names. Requests for names begin first.
+  /// True if a job requests data: part of an object with a known version. Also true for all
+  /// requests below a prefix of virtual=, because the prefix's server may be slow and must not use
+  /// the requests that are reserved for the store's names. All other requests are for names, and
+  /// begin first.
   [[nodiscard]] static bool IsData(const FetchJob& job) {
     return job.request.is_conditional || job.request.store != 0;
   }
-  /// True if another request may run. `running`: the number of running requests to all origins.
+  /// True if the limits on concurrent requests let a job begin. `running`: the number of running
+  /// requests to all origins.
   [[nodiscard]] bool MayBegin(const FetchJob& job, size_t running) const;
 
   enum class Due { kLater, kNow, kTooLate };
-  /// Whether to send the request of a job. The deadline of a job that bandwidth= delays moves
-  /// along.
+  /// Decides whether to send the request of a job now. Moves the deadline of a job that bandwidth=
+  /// delays.
   [[nodiscard]] Due DueAt(FetchJob& job, size_t running, Time now) const;
-  /// When DueAt() can change, unless a running request ends.
+  /// When the result of DueAt() can change next, unless a running request ends earlier.
   [[nodiscard]] Time NextChange(const FetchJob& job, size_t running, Time now) const;
-  /// The error of a job that is kTooLate: that of its last attempt.
+  /// The error of a job for which DueAt() returns kTooLate: the error of the job's last attempt.
   [[nodiscard]] static Error TooLate(const FetchJob& job);
 
-  /// Records that the request of a job is sent.
+  /// Records that the request of a job is being sent.
   void OnBegin(FetchJob& job, Time now);
-  /// Records that the request has ended, after `received` bytes.
+  /// Records that the request of a job has ended, after `received` bytes.
   void OnEnd(FetchJob& job, uint64_t received);
 
-  /// Records that the job has no key to sign its request with yet.
+  /// Delays a job whose signing key is not available yet.
   static void WaitForKey(FetchJob& job, Time now);
   /// The time limit of an attempt that begins at `now`.
   [[nodiscard]] static Milliseconds LimitOf(const FetchJob& job, Time now);
-  /// Makes the next attempt of a job, for which a cache was of no use, a request to the store.
+  /// Sends the next attempt of a job to the store, after a cache failed.
   static void AskStore(FetchJob& job, Time now) {
     job.asks_store = true;
     job.next = now;
@@ -89,23 +92,24 @@ class FetchPolicy {
     };
     Kind kind = Kind::kRepeat;
     Error error = {};
-    /// The server refused the credentials, or requires some.
+    /// True if the server refused the credentials, or requires credentials.
     bool is_refused = false;
   };
-  /// Decides what follows from a reply of the store. `verdict`: the result of Judge(). `url`: the
-  /// requested address. `unix_s`: this machine's clock. `refresh`: gets another key than the one
-  /// that signed the attempt; false if none can be had.
+  /// Decides what to do after a reply of the store. `verdict`: the result of Judge(). `url`: the
+  /// requested address. `unix_s`: the Unix time on this machine's clock. `refresh`: replaces the
+  /// key that signed the attempt; returns false if no other key is available.
   [[nodiscard]] Decision Decide(FetchJob& job, const HttpReply& reply, Verdict verdict,
                                 std::string_view url, Time now, int64_t unix_s,
                                 const std::function<bool()>& refresh);
 
  private:
-  // True if bandwidth= applies: to data, and to first looks at objects that also fetch their data.
+  // True if bandwidth= applies to a job: if it requests data, or a name with more than
+  // kMaxNameBytes.
   [[nodiscard]] static bool IsCharged(const FetchJob& job) {
     return job.request.kind == FetchRequest::Kind::kGet && !job.on_disk &&
            (IsData(job) || job.request.range.length > kMaxNameBytes);
   }
-  // True if bandwidth= delays the request. Repeated requests are charged, but do not wait.
+  // True if bandwidth= delays a job. Repeated attempts are charged, but do not wait.
   [[nodiscard]] bool IsDelayed(const FetchJob& job, Time now) const {
     return job.attempts == 0 && IsCharged(job) && !bandwidth_.MayBegin(now);
   }

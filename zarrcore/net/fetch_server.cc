@@ -30,7 +30,7 @@ using std::chrono::milliseconds;
 
 // Maximum number of unanswered requests taken from the channel.
 constexpr size_t kMaxJobs = 8192;
-// How often a cache is checked during the time that it may be silent (CacheRoute::timeout()).
+// How many times a cache is checked for silence within CacheRoute::timeout().
 constexpr int kLooks = 4;
 
 using Job = FetchJob;
@@ -76,20 +76,21 @@ class FetchServer {
   // Directs `get`, the next attempt of a job, to a cache, unless it must go to the store.
   static void ChooseCache(Job& job, HttpGet& get);
   // True if the reply came from a cache and is not used. The next attempt then goes to the store,
-  // at once.
+  // immediately.
   bool AsksStore(Jobs::iterator job, const HttpReply& reply, const Verdict& verdict);
   // Abandons requests to caches that have been silent for too long. Their next attempts go to the
   // store.
   void AbandonSilentCaches();
-  // Decides what to do with a reply. `own`: the received bytes, unless they are in the piece.
+  // Decides what to do with a reply. `own`: the received bytes, unless they are in the client's
+  // piece.
   void Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void AnswerBytes(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void AnswerError(Jobs::iterator job, const Error& error);
   void Answer(Jobs::iterator job, FetchAnswer answer);
   void SendAnswers();
   [[nodiscard]] milliseconds Pause() const;
-  // The piece of a request. It must only be written, because the client can change its contents at
-  // any time.
+  // The piece of shared memory for a request. The server must only write to the piece, because the
+  // client can change its contents at any time.
   [[nodiscard]] std::span<std::byte> PieceOf(const FetchRequest& request) const {
     return {memory_ + request.at, static_cast<size_t>(request.length)};
   }
@@ -102,7 +103,7 @@ class FetchServer {
   std::deque<Origin> origins_;  // indexed by FetchRequest::store; elements never move
   uint64_t generation_ = 1;
   uint64_t hello_ = 0;  // the id of the last Hello
-  Jobs waiting_;        // in order of arrival
+  Jobs waiting_;        // in order of arrival, except that jobs whose transfer has ended are first
   Jobs running_;
   FetchDisk disk_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;

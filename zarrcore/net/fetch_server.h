@@ -1,10 +1,10 @@
 // FetchServer: the process that fetches objects. Only this process has the network, resolver,
 // certificates and credentials. It serves the requests of a FetchClient (net/fetch_channel.h).
 //
-// It requests only keys below the store's own address and below the prefixes of virtual=, which a
-// client names by number, so a compromised client can read these and nothing else.
+// FetchServer requests only keys below the store's own address and below the prefixes of virtual=,
+// which a client names by number. So a compromised client can read these keys and nothing else.
 //
-// When requests are sent and repeated, and what their replies mean: FetchPolicy (fetch_policy.h).
+// FetchPolicy (fetch_policy.h) decides when requests are sent and repeated, and what replies mean.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ namespace zarrfs {
 
 /// Serves requests until all copies of the other end of the channel are closed. `disk`: null to
 /// cache nothing on disk. `on_refused`: called before a request fails because the server answered
-/// 401 or 403; it may end the process, and the client then repeats the request. Runs on this
-/// thread, in addition to the threads of Credentials and of a DiskQueue.
+/// 401 or 403; it may end the process, and the client then repeats the request. Uses the calling
+/// thread. Credentials and DiskQueue start threads of their own.
 void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
                     std::unique_ptr<DiskCache> disk = nullptr,
                     const std::function<void()>& on_refused = {});

@@ -1,8 +1,9 @@
-// Fetcher: requests objects of a bucket or web server, one request each.
+// Fetcher: requests objects of a bucket or web server. Each call is one request.
 //
-// Two processes implement it: FetchClient (net/fetch_client.h) forwards requests over a
+// Two processes implement Fetcher: FetchClient (net/fetch_client.h) forwards requests over a
 // FetchChannel to a FetchServer (net/fetch_server.h). Only the server has the network, resolver,
-// certificates and credentials, so the code that parses the received bytes has none of them.
+// certificates and credentials, so the code that parses the received bytes has access to none of
+// these.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +35,9 @@ class Fetcher {
   virtual ~Fetcher() = default;
 
   /// Reads `range`, clipped to the object, into the beginning of `out`, which has at most
-  /// kMaxFetchBytes. `only`: requests this version; kStale if the object has another one. kNotFound
-  /// only if the store says that the object does not exist; kPermissionDenied if the store does not
-  /// let this reader know.
+  /// kMaxFetchBytes. `only`: requests this version; kStale if the object has another version.
+  /// kNotFound only if the store says that the object does not exist; kPermissionDenied if the
+  /// store does not let this reader know whether the object exists.
   [[nodiscard]] virtual Result<Fetched> Get(std::string_view key, ByteRange range,
                                             const Version* only,
                                             std::span<std::byte> out) const = 0;

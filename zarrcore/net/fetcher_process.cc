@@ -29,7 +29,7 @@ namespace {
 constexpr int kEndMs = 2000;
 
 // Ignores the signals of a terminal or a service manager, which reach all processes of a mount.
-// Only the keeper decides when to end.
+// Only the keeper decides when these processes end.
 void IgnoreSignals() {
   struct sigaction action = {};
   action.sa_handler = SIG_IGN;
@@ -41,8 +41,8 @@ void IgnoreSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Closes the parent's other descriptors, such as the FUSE device, or a pipe whose reader waits for
-// end of file.
+// Closes all inherited descriptors except those of `channel`. The parent may have others, such as
+// the FUSE device, or a pipe whose reader waits for end of file.
 FetchChannel CloseAllBut(const FetchChannel& channel) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
@@ -65,7 +65,8 @@ const char* WhySameUser(const FetcherNeeds& needs, const DiskCache* disk) {
 // The rules of the sandbox. The process may write only to the folder of the disk cache.
 SandboxRules RulesFor(const FetcherNeeds& needs, const DiskCache* disk) {
   SandboxRules rules{.readable = needs.readable, .writable = {"/dev/null"}, .network = true};
-  // Names the folder by its descriptor, because its path may lead to another folder by now.
+  // Names the folder by its descriptor, because its path may lead to another folder since it was
+  // opened.
   if (disk != nullptr) rules.changeable.push_back(fmt::format("/proc/self/fd/{}", disk->folder()));
   return rules;
 }
@@ -79,8 +80,8 @@ bool IsSecret(std::string_view name) {
 void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t parent,
                 const FetcherProcess::Confine& confine) {
   RemoteSource source = of;
-  // Must run before the sandbox, which denies access to these files, and before CloseAllBut(),
-  // because their paths may name descriptors.
+  // Must run before the sandbox, which denies access to the files with secrets, and before
+  // CloseAllBut(), because the paths of these files may name descriptors.
   ForEachOrigin(source, ReadSecrets);
   const FetchChannel own = CloseAllBut(channel);
   std::unique_ptr<DiskCache> disk;
@@ -91,7 +92,7 @@ void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t paren
   }
   FetcherNeeds needs = NeedsOfFetcher(source);
   const std::string user = confine ? confine(WhySameUser(needs, disk.get())) : "";
-  // Must follow setuid(2), which clears the signal.
+  // Must follow setuid(2), which clears the parent-death signal.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   // Prevents other processes of this user from reading this process's memory, which holds keys.
@@ -102,7 +103,8 @@ void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t paren
   FetchChannel::WriteNote(own.memory, fmt::format("{}, {}", state.Text(), user));
   std::function<void()> on_refused;
   if (confine) {
-    // Without Landlock, the process may still read files by their names.
+    // Without Landlock, the process can read a file that replaces another, so the watch needs no
+    // paths.
     if (state.landlock == 0) needs.readable.clear();
     const ReplacementWatch watch(std::move(needs.readable), source);
     on_refused = [watch] { watch.LookNow(); };
@@ -139,14 +141,15 @@ Result<FetcherProcess> FetcherProcess::Start(const RemoteSource& source,
   if (process.pid_ == 0) {
     IgnoreSignals();
     setpgid(0, 0);
-    // The setting survives exec(2). The new program may hang before it can make the setting itself.
+    // The parent-death signal survives exec(2). The new program may hang before it can set the
+    // signal.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     if (execute) execute();
     RunFetcher(source, channel, parent, confine);
   }
-  // Called by the parent and the child, because either may run first. The second call has no
-  // effect.
+  // Both the parent and the child call setpgid(2), because either may run first. The second call
+  // has no effect.
   setpgid(process.pid_, process.pid_);
   process.ended_ = OpenProcess(process.pid_);
   return process;

@@ -23,16 +23,16 @@ class FetcherProcess {
   FetcherProcess& operator=(FetcherProcess&& other) noexcept;
   ~FetcherProcess() { Kill(); }
 
-  /// Called in the new process before it reads anything from a server. Drops privileges, and
-  /// changes to another user unless there is a reason to keep the same one, such as "disk_cache".
-  /// Returns the user for logs, such as "uid 0 (disk_cache)".
+  /// Called in the new process before the process reads anything from a server. Drops privileges,
+  /// and changes to another user unless there is a reason to keep the same one, such as
+  /// "disk_cache". Returns the user for logs, such as "uid 0 (disk_cache)".
   using Confine = std::function<std::string(std::string_view why_same_user)>;
   /// Called in the new process before RunFetcher(). Executes a program that calls RunFetcher(). If
-  /// it returns instead, the process itself calls RunFetcher().
+  /// `Execute` returns, the process itself calls RunFetcher().
   using Execute = std::function<void()>;
-  /// Starts a process, which ends when its parent does. With `confine`, it also ends, with
-  /// kExitReplaced, when a file that it reads is replaced by another file, which only the next
-  /// process may read.
+  /// Starts a process, which ends when its parent does. With `confine`, the process also ends, with
+  /// kExitReplaced, when a file that it reads is replaced, because only the next process may read
+  /// the new file.
   [[nodiscard]] static Result<FetcherProcess> Start(const RemoteSource& source,
                                                     const FetchChannel& channel,
                                                     const Confine& confine = {},
@@ -62,7 +62,8 @@ class FetcherProcess {
                              const FetcherProcess::Confine& confine);
 
 /// Overwrites the keys and the addresses of proxies in the environment, for a process that must not
-/// know them. Its later children do not inherit them. Call after Start().
+/// know them. Children that the process starts later do not inherit the secrets. Call after
+/// Start().
 void ForgetSecrets();
 
 }  // namespace zarrfs

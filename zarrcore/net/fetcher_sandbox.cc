@@ -91,7 +91,7 @@ void AddKeys(const RemoteSource& source, const std::string& home, FetcherNeeds& 
   needs.starts_programs |= !source.options.anonymous && !profile["credential_process"].empty();
 }
 
-// Identifies the secrets of all origins; "" if none of them may change.
+// Identifies the secrets of all origins; "" if none of the files may change.
 std::string VersionOfAll(const RemoteSource& source) {
   std::string version;
   ForEachOrigin(source, [&](const RemoteSource& each) { version += each.secrets.version; });
@@ -115,7 +115,7 @@ FetcherNeeds NeedsOfFetcher(const RemoteSource& source) {
 
 void LoadLibrariesOfFetcher() {
   curl_global_init(CURL_GLOBAL_DEFAULT);
-#ifdef ZARRFS_NSS  // without it, libcurl resolves names itself
+#ifdef ZARRFS_NSS  // without ZARRFS_NSS, libcurl resolves names itself
   std::istringstream lines(ReadSmallFile("/etc/nsswitch.conf"));
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -133,7 +133,7 @@ void LoadLibrariesOfFetcher() {
 struct ReplacementWatch::State {
   std::vector<std::string> paths;
   std::vector<std::pair<dev_t, ino_t>> known;
-  std::vector<RemoteOptions> options;  // those of all origins
+  std::vector<RemoteOptions> options;  // the options of all origins
   std::string version;                 // the version of the secrets; "" if there are none
   Mutex mutex;
   CondVar changed;
@@ -159,7 +159,8 @@ ReplacementWatch::ReplacementWatch(std::vector<std::string> paths, const RemoteS
   ForEachOrigin(source,
                 [this](const RemoteSource& each) { state_->options.push_back(each.options); });
   state_->version = VersionOfAll(source);
-  // A separate thread, because a hung file server must not block any other thread.
+  // Checks the files on a separate thread, because a hung file server must not block any other
+  // thread.
   std::thread([state = state_] {
     for (;;) {
       uint64_t asked = 0;

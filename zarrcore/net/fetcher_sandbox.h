@@ -18,8 +18,9 @@ struct FetcherNeeds {
   std::vector<std::string> readable;
 };
 
-/// For buckets, reads the profiles in ~/.aws. Sets HOME if it is unset, because the folder cannot
-/// be found again after a change of user.
+/// Returns what the fetch process for `source` must be able to read. For buckets, reads the
+/// profiles in ~/.aws. Sets HOME if it is unset, because the home folder cannot be found after a
+/// change of user.
 [[nodiscard]] FetcherNeeds NeedsOfFetcher(const RemoteSource& source);
 
 /// Loads the C library's resolver modules, and initializes libcurl and OpenSSL with their settings.
@@ -29,12 +30,13 @@ void LoadLibrariesOfFetcher();
 inline constexpr int kExitReplaced = 75;
 
 /// Ends the process within about two seconds after a file is replaced or created. Landlock grants
-/// access to files, not to names, so only the next process may read a new file. Also ends it after
-/// a file of headers= or query= has changed, because only the next process gets its contents.
+/// access to files, not to names, so only the next process may read a new file. Also ends the
+/// process after a file of headers= or query= has changed, because only the next process gets the
+/// new contents.
 class ReplacementWatch {
  public:
-  /// Starts a thread that checks `paths` and the files in `source` and its prefixes, whose contents
-  /// are identified by `secrets.version`.
+  /// Starts a thread that checks `paths`, and the files of headers= and query= of `source` and its
+  /// prefixes. SecretTexts::version identifies the contents of these files.
   ReplacementWatch(std::vector<std::string> paths, const RemoteSource& source);
 
   /// Makes the thread check now, after the server has refused a request. If a file of headers= or

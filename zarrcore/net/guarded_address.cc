@@ -11,7 +11,7 @@
 namespace zarrfs {
 namespace {
 
-// In network byte order. An IPv4 address is mapped into ::ffff:0:0/96.
+// An IPv6 address in network byte order. An IPv4 address is mapped into ::ffff:0:0/96.
 using AddressBytes = std::array<uint8_t, 16>;
 constexpr size_t kV4 = 12;  // offset of the IPv4 address
 

@@ -1,6 +1,6 @@
-// Guarded addresses: those of services that trust everyone who can reach them. Virtual chunks must
-// not reach them by a host name, because the owner of a name can change its address at any time. So
-// the address is checked when a connection is made.
+// Guarded addresses: addresses of services that trust every client that can connect. A request for
+// a virtual chunk must not reach a guarded address by a host name, because the owner of a name can
+// change its address at any time. So the address is checked when a connection is made.
 #pragma once
 
 #include <netinet/in.h>
@@ -17,8 +17,8 @@ namespace zarrfs {
 [[nodiscard]] bool IsGuarded(const sockaddr& address, socklen_t length);
 
 /// True if a request for a URL with host `host` ("host", "127.0.0.1", "[::1]") may connect to
-/// `address`. This holds if `address` is not guarded, if `host` is the same address, or if `host`
-/// is "localhost" and `address` is loopback.
+/// `address`. It may if `address` is not guarded, if `host` is the same address, or if `host` is
+/// "localhost" and `address` is loopback.
 [[nodiscard]] bool MayConnect(const sockaddr& address, socklen_t length, std::string_view host);
 
 /// The numeric form of the address, for messages.

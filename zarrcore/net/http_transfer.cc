@@ -18,9 +18,9 @@
 namespace zarrfs {
 namespace {
 
-// How much of an error body is kept, in bytes. This includes the name of the error.
+// How much of an error body is stored, in bytes. This part includes the name of the error.
 constexpr size_t kMaxErrorText = 16u << 10;
-// The maximum values of headers, in seconds.
+// The maximum values of the headers Retry-After and Age, in seconds.
 constexpr uint64_t kMaxRetryAfter = 3600;
 constexpr uint64_t kMaxAge = 10ULL * 365 * 86400;
 
@@ -60,7 +60,7 @@ int64_t ParseDate(std::string_view text) {
 }
 
 // The path of the system's CA bundle, for a libcurl that was built without a default path. "" if
-// libcurl has its own.
+// libcurl has a default path, or if no bundle was found.
 std::string CertificatesOfSystem() {
   if (curl_version_info(CURLVERSION_NOW)->cainfo != nullptr) return "";
   for (const char* const file : {
@@ -103,8 +103,8 @@ void HttpTransfer::Prepare(HttpGet get) {
   for (const std::string& line : get_.headers) add(line);
   add("Accept-Encoding: identity");
 
-  // Uses a new handle, because before libcurl 8.1.1 a reused one may read freed memory (curl pull
-  // request 11103).
+  // Uses a new handle, because before libcurl 8.1.1 a reused handle may read freed memory (curl
+  // pull request 11103).
   handle_.reset(curl_easy_init());
   if (handle_ == nullptr) throw std::bad_alloc();
   CURL* const curl = handle_.get();
@@ -134,7 +134,7 @@ void HttpTransfer::Prepare(HttpGet get) {
   if (get_.is_guarded) {
     set(CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
     set(CURLOPT_OPENSOCKETDATA, this);
-    // This callback also runs for a GET that reuses an open connection.
+    // OnRequest() also runs for a GET that reuses an open connection.
     set(CURLOPT_PREREQFUNCTION, &OnRequest);
     set(CURLOPT_PREREQDATA, this);
   }
@@ -153,7 +153,7 @@ void HttpTransfer::Prepare(HttpGet get) {
 void HttpTransfer::UseProxy() {
   CURL* const curl = handle_.get();
   curl_easy_setopt(curl, CURLOPT_PROXY, get_.proxy.c_str());
-  curl_easy_setopt(curl, CURLOPT_NOPROXY, "");  // overrides the environment
+  curl_easy_setopt(curl, CURLOPT_NOPROXY, "");  // overrides no_proxy in the environment
   curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   if (const std::string file = CertificatesFile(/*is_s3=*/false); !file.empty()) {
     curl_easy_setopt(curl, CURLOPT_PROXY_CAINFO, file.c_str());
@@ -250,7 +250,8 @@ void HttpTransfer::Decide() {
     reply_.wrong = fmt::format("the ETag is too long: {} bytes", reply_.etag.size());
     return;
   }
-  // Later requests could not require the same version, because they could not send this ETag.
+  // No request can send an ETag with control characters, so later requests could not require the
+  // same version.
   if (!IsHeaderText(reply_.etag)) {
     reply_.wrong = "an ETag with control characters";
     return;
@@ -326,7 +327,7 @@ size_t HttpTransfer::TakeBody(std::string_view bytes) {
   skip_ -= skipped;
   bytes.remove_prefix(skipped);
   const size_t taken = static_cast<size_t>(std::min<uint64_t>(due_ - reply_.length, bytes.size()));
-  // A response of unknown length that is one byte too long must be an error.
+  // A response of unknown length is an error if it exceeds the buffer by even one byte.
   if (!get_.range && taken < bytes.size()) {
     reply_.wrong = "a response over the size limit";
     return 0;

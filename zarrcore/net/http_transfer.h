@@ -23,8 +23,8 @@ struct HttpGet {
   std::string url;
   std::vector<std::string> headers = {};  // such as "Name: value"
   /// The requested part of an object; nullopt for the whole response, up to the size of `into`,
-  /// such as a listing. With length 0, no range is requested and no byte is used. This gives the
-  /// version of an object that is empty or ends before a range.
+  /// such as a listing. A range of length 0 requests the whole object and uses no byte. The reply
+  /// then has the version of an object that is empty or ends before a range.
   std::optional<ByteRange> range = {};
   std::span<std::byte> into;  // as long as the range, or the maximum size of a whole response
   bool is_s3 = false;         // decides which certificates are trusted
@@ -51,7 +51,7 @@ struct HttpReply {
   bool is_encoded = false;        // the response has a Content-Encoding
   int64_t modified_ns = 0;        // Last-Modified; 0 if unknown
   int64_t date_s = 0;             // Date: the server's clock, in Unix time; 0 if unknown
-  int64_t age_s = 0;              // Age: how long a cache has kept the response
+  int64_t age_s = 0;              // Age: how long a cache has stored the response
   int64_t retry_after_s = 0;      // 0 if the header is absent
   std::optional<uint64_t> size;   // the size of the object, if known
   uint64_t offset = 0;            // the offset in the object of the first used byte
@@ -60,14 +60,14 @@ struct HttpReply {
   bool is_whole = false;          // the response is complete
   bool asked_range = false;       // the request was for a range
   bool of_suffix = false;         // the request was for a suffix range
-  bool is_other_range = false;    // `wrong`: the server sent another range
-  bool is_contradictory = false;  // `wrong`: headers contradict each other
+  bool is_other_range = false;    // set with `wrong`: the server sent another range
+  bool is_contradictory = false;  // set with `wrong`: headers contradict each other
   std::string wrong;              // why the bytes are not the requested bytes; "" if they are
   std::string text;               // the beginning of an error body
 };
 
 /// Performs one GET at a time. Used only by the thread of the multi handle, which owns the
-/// connections. Reusable, with a new handle() each time.
+/// connections. Can be reused; each GET gets a new handle().
 class HttpTransfer {
  public:
   /// Maximum number of bytes that are skipped if a server ignores Range or sends an error body.
@@ -95,7 +95,7 @@ class HttpTransfer {
   [[nodiscard]] CURL* handle() const { return handle_.get(); }
   /// A number that grows with each part of the response.
   [[nodiscard]] uint64_t heard() const { return heard_; }
-  /// Returns the result. Call once the transfer has ended, with curl's code.
+  /// Returns the result. Call after the transfer has ended, with curl's code.
   [[nodiscard]] HttpReply Finish(CURLcode code);
 
  private:
@@ -108,7 +108,7 @@ class HttpTransfer {
   static size_t OnBody(char* bytes, size_t size, size_t count, void* self);
   void ForgetHeaders();
   void TakeHeader(std::string_view line);
-  // Decides which bytes of the body are used. Called once all headers have arrived.
+  // Decides which bytes of the body are used. Called after all headers have arrived.
   void Decide();
   void DecideRange();
   // Returns why the headers do not determine which bytes follow; null if they do.
@@ -133,7 +133,7 @@ class HttpTransfer {
   bool decided_ = false;
   uint64_t skip_ = 0;  // the number of body bytes to skip before the used bytes
   uint64_t said_ = 0;  // the number of received bytes of an error body
-  uint64_t due_ = 0;   // the number of used bytes
+  uint64_t due_ = 0;   // the number of body bytes to use
   uint64_t heard_ = 0;
 };
 

@@ -68,7 +68,7 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
   const auto text_of = [&](const char* text) {
     return is_encoded ? PercentDecode(text) : std::string(text);
   };
-  // The response repeats the request's prefix, which is that of the folder in the bucket.
+  // The response repeats the request's prefix, which is the folder's path in the bucket.
   const std::string prefix = text_of(result.child_value("Prefix"));
   if (!folder.empty() && !prefix.ends_with(std::string(folder) + '/')) {
     return damaged("is that of another folder");
@@ -83,8 +83,7 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
       key.remove_suffix(1);
     }
     if (key.find('/') != key.npos) return is_folder;  // "//" is not a valid key
-    // If an object and a folder have the same name, only one entry is listed. Keys below the folder
-    // can still be found.
+    // An object and a folder may have the same name. Both become entries.
     if (!key.empty() && IsValidKey(key)) {
       page.entries.push_back({.name = std::string(key), .is_folder = is_folder});
       page.versions.push_back(is_folder ? std::nullopt : VersionOf(node));

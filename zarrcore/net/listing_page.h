@@ -17,11 +17,12 @@ struct ListingPage {
   // The version of each entry, as a request for the object would return it; nullopt for folders,
   // and for objects without a strong ETag.
   std::vector<std::optional<Version>> versions;
-  bool has_any = false;  // also true for names that are not valid keys, such as the folder's own
-  std::string continuation;  // the token of the next page; "" if this is the last one
+  // True if the page has any name, even if the name is not a valid key, such as the folder's own.
+  bool has_any = false;
+  std::string continuation;  // the token of the next page; "" for the last page
 };
 
-/// Parses a page of the listing of `folder`. kDamaged if the page is not one of this folder,
+/// Parses a page of the listing of `folder`. kDamaged if `xml` is not a listing of this folder,
 /// because a malformed page must not make names look absent.
 [[nodiscard]] Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view folder);
 

@@ -1,4 +1,4 @@
-// Replaces the code that needs libcurl and pugixml in a program built without them.
+// Stubs that replace the code that needs libcurl and pugixml, for builds without these libraries.
 #ifndef ZARRFS_REMOTE
 
 #include "zarrcore/net/fetch_server.h"
@@ -7,7 +7,7 @@
 
 namespace zarrfs {
 
-// Never called, because ParseRemoteSource() has refused the source.
+// Never called, because ParseRemoteSource() refuses every remote source.
 void RunFetchServer(const RemoteSource& /*source*/, const FetchChannel& /*channel*/,
                     std::unique_ptr<DiskCache> /*disk*/,
                     const std::function<void()>& /*on_refused*/) {}

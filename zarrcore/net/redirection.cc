@@ -52,7 +52,7 @@ std::optional<std::string> RedirectionOf(const HttpReply& reply, std::string_vie
   CURLU* const to = target.get();
   if (curl_url_set(to, CURLUPART_URL, std::string(url).c_str(), 0) != CURLUE_OK)
     return std::nullopt;
-  // Relative addresses are resolved.
+  // A relative Location is resolved against `url`.
   if (curl_url_set(to, CURLUPART_URL, reply.location.c_str(), CURLU_URLENCODE) != CURLUE_OK) {
     return std::nullopt;
   }

@@ -1,8 +1,8 @@
-// Redirections by web servers. They are followed with the option redirects=follow.
+// Follows redirections by web servers, if the option redirects=follow is set.
 //
 // A server that redirects is only trusted to say where an object is. Another host gets no
-// credentials, a redirection from TLS to plain HTTP is not followed, and guarded addresses
-// (guarded_address.h) are not connected to, unless the store itself has one.
+// credentials. A redirection from TLS to plain HTTP is not followed. A redirection to a guarded
+// address (guarded_address.h) is not followed either, unless the store itself has that address.
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ inline constexpr int kMaxRedirections = 5;
 [[nodiscard]] std::optional<std::string> RedirectionOf(const HttpReply& reply,
                                                        std::string_view url);
 
-/// Directs `get`, a request to the store, to `url`. If that is another host, scheme or port, the
-/// request keeps only the headers that name a version, and is guarded.
+/// Directs `get`, a request to the store, to `url`. If `url` has another host, scheme or port, only
+/// the headers that name a version stay, and the request is guarded (HttpGet::is_guarded).
 void Redirect(std::string url, HttpGet& get);
 
 }  // namespace zarrfs

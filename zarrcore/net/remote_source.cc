@@ -90,13 +90,13 @@ Result<void> CheckUrl(std::string_view url) {
   return {};
 }
 
-// Names the scheme of an address that is none of those that are read.
+// Names the scheme of an address whose scheme is not supported; "" if the address has no scheme.
 std::string UnknownScheme(std::string_view source) {
   const size_t end = source.find("://");
   return end == source.npos ? "" : fmt::format("unknown scheme '{}://'; ", source.substr(0, end));
 }
 
-// How to write an address that other programs write with this scheme.
+// How to write an address that has the scheme of another program; "" for any other scheme.
 std::string HintForScheme(std::string_view source) {
   constexpr std::pair<std::string_view, std::string_view> kHints[] = {
       {"hf://",
@@ -113,7 +113,7 @@ std::string HintForScheme(std::string_view source) {
   return "";
 }
 
-// Google Cloud Storage supports Amazon's protocol, at one address for all regions.
+// Google Cloud Storage supports the protocol of S3, at one address for all regions.
 void SetGoogle(RemoteOptions& options) {
   if (options.endpoint.empty()) options.endpoint = "https://storage.googleapis.com";
   if (options.region.empty()) options.region = "auto";
@@ -163,8 +163,8 @@ Result<RemoteSource> ParseS3(std::string_view source, RemoteSource remote) {
   return remote;
 }
 
-// Azure Blob Storage is used like a web server. Only its listings have a protocol of their own,
-// which is not used.
+// Azure Blob Storage is used like a web server. Only its listings have their own protocol, which is
+// not supported.
 Result<RemoteSource> ParseAzure(std::string_view source, RemoteSource remote) {
   const std::string_view place = WithoutSlashes(source.substr(kAzure.size()));
   const size_t slash = std::min(place.find('/'), place.size());
@@ -303,7 +303,7 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
 
 namespace {
 
-// True if the options of a prefix ask for signed requests.
+// True if the options of a prefix require signed requests.
 bool SayWhoAsks(const VirtualPrefix& prefix, const RemoteOptions& options) {
   const auto words = SplitOptions(prefix.options);
   return !options.profile.empty() || options.requester_pays ||

@@ -40,11 +40,11 @@ struct RemoteOptions {
   uint64_t list_max = 10'000;  // the maximum number of requests to list an array without list_file
   uint64_t connections = 64;   // maximum number of concurrent requests
   uint64_t bandwidth = 0;      // maximum bytes of data per second; 0: no limit
-  std::string disk_cache;      // a folder that keeps fetched bytes; "" for none
+  std::string disk_cache;      // the folder of the disk cache; "" for none
   uint64_t disk_cache_size = 10ULL << 30;  // the maximum size of the disk cache in bytes
   // The addresses of caches that requests go through (net/cache_route.h): "http://cache1:8080".
   std::vector<std::string> caches;
-  // How long a cache may reuse an answer to a request without a version, in milliseconds. 0: such
+  // How long a cache may reuse its reply to a request without a version, in milliseconds. 0: such
   // requests go to the store.
   uint64_t cache_window_ms = 1000;
 
@@ -78,16 +78,17 @@ struct RemoteSource {
   std::string
       prefix;  // the prefix of keys in the bucket; ends in a slash unless it is ""; only for S3
   std::string region;  // only for S3
-  // True if `region` comes from an option or the environment. Otherwise it is a default.
+  // True if an option or the environment sets `region`, or if ~/.aws must not be read for it.
+  // Otherwise `region` is a default, which WithProfile() may replace.
   bool is_region_known = false;
   bool is_endpoint_known =
-      false;  // likewise for the endpoint, which is Amazon's by default; only for S3
+      false;  // like is_region_known, for the endpoint, which is Amazon's by default; only for S3
   RemoteOptions options;
   SecretTexts secrets;
   std::string problem;  // why no request may be sent; "" if requests may be sent
 
-  /// True for a prefix of virtual=, which only references of a repository use. It is read without
-  /// ~/.netrc, and only at addresses that MayConnect() allows.
+  /// True for a prefix of virtual=, which only references of a repository use. Its objects are read
+  /// without ~/.netrc, and only at addresses that MayConnect() allows.
   bool is_virtual = false;
   /// The prefixes of virtual= that are not local. FetchRequest::store is an index + 1.
   std::vector<RemoteSource> prefixes;
@@ -107,14 +108,14 @@ struct RemoteSource {
 /// Parses the source of a fetch process: the store `source`, unless that is a local path, and each
 /// of `prefixes` that is not local. Prefixes have their own options; of `options`, only `timeout`
 /// applies to them. Requests below a prefix in a bucket are unsigned unless the prefix has a
-/// profile, requester_pays or anonymous=no. The environment determines the region and endpoint of a
-/// bucket whose options do not. Fails like ParseRemoteSource() above.
+/// profile, requester_pays or anonymous=no. If the options of a bucket do not set its region and
+/// endpoint, the environment does. Fails like ParseRemoteSource() above.
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options,
                                                      std::span<const VirtualPrefix> prefixes);
 
-/// Reads the files of headers= and query= into `source.secrets`, unless that has been done. The
-/// prefixes keep their secrets.
+/// Reads the files of headers= and query= into `source.secrets`, unless that has been done. Does
+/// not read the secrets of the prefixes.
 void ReadSecrets(RemoteSource& source);
 
 /// Calls `use` with `source` and with each of its prefixes, in this order.
@@ -129,8 +130,8 @@ void ForEachOrigin(const RemoteSource& source, const Use& use) {
   for (const RemoteSource& prefix : source.prefixes) use(prefix);
 }
 
-/// Moves `secrets`, in the order of ForEachOrigin(), into `source` and its prefixes. False if their
-/// number differs.
+/// Moves `secrets`, in the order of ForEachOrigin(), into `source` and its prefixes. False if the
+/// number of `secrets` does not match.
 bool SetSecretsOfAll(std::vector<SecretTexts> secrets, RemoteSource& source);
 
 /// Returns `source` with its unknown region and endpoint replaced by those of the profile in

@@ -20,8 +20,8 @@ namespace {
 
 // The maximum number of keys per page in S3.
 constexpr uint32_t kKeysOfAPage = 1000;
-// Maximum number of consecutive pages without a name, which deleted objects cause, and maximum
-// number of all pages.
+// Maximum number of consecutive pages of a listing without a name, which deleted objects cause, and
+// maximum number of all pages of a listing.
 constexpr int kMaxEmptyPages = 1000;
 constexpr int kMaxPages = 100'000;
 // Last-Modified has a resolution of seconds, and web servers derive strong ETags from it.
@@ -36,7 +36,8 @@ struct Remote {
 
   const std::shared_ptr<const Fetcher> fetcher;
   const RemoteStoreOptions options;
-  // The only object, at the address itself; "" if the address is a folder of objects.
+  // The name of the only object, which is at the address itself; "" if the address is a folder of
+  // objects.
   const std::string file;
   // False once the server has ignored or refused a suffix range, as Azure's servers do.
   mutable std::atomic<bool> knows_suffixes = true;
@@ -46,7 +47,7 @@ struct Remote {
   }
 
   // Sends one request. Unless the store never changes, fails if the response has neither an ETag
-  // nor Last-Modified, because later requests could not notice another version.
+  // nor Last-Modified, because later requests could not detect another version.
   [[nodiscard]] Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,
                                     std::span<std::byte> out) const {
     if (!file.empty() && key != file) return Fail(ErrorCode::kNotFound, "{}: no such object", key);
@@ -110,7 +111,7 @@ class BucketFolder final : public FolderStream {
   BucketFolder(std::shared_ptr<const Remote> remote, std::string folder)
       : remote_(std::move(remote)), folder_(std::move(folder)) {}
 
-  // Reads the first page. kNotFound if the folder contains no key.
+  // Reads the first page of the listing. kNotFound if the folder contains no key.
   Result<void> Begin() {
     if (auto read = ReadPage(); !read) return read;
     if (!has_any_ && is_last_) return Fail(ErrorCode::kNotFound, "{}: no such folder", folder_);
@@ -169,7 +170,7 @@ class BucketFolder final : public FolderStream {
   const std::string folder_;
   std::deque<ListEntry> names_;
   std::string continuation_;
-  std::unordered_set<size_t> continuations_;  // hashes of all tokens used so far
+  std::unordered_set<size_t> continuations_;  // hashes of all continuation tokens so far
   int pages_ = 0;
   bool has_any_ = false;
   bool is_last_ = false;
@@ -321,7 +322,7 @@ std::shared_ptr<Store> MakeRemoteStore(std::shared_ptr<const Fetcher> fetcher,
 
 Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& options,
                               const std::function<bool()>& at_once) {
-  // A web server has no folders, so each document is requested in turn.
+  // A web server has no folders, so the documents are requested one after the other.
   const bool is_asked_for_documents = !options.is_listed && options.some_key.empty();
   Result<void> found;
   bool is_enough = false;

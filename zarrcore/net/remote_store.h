@@ -1,13 +1,13 @@
 // RemoteStore: a bucket, or a folder of a web server, as a Store.
 //
-// A version is an ETag with size and Last-Modified. An Object requests only its own version, by
-// If-Match, or without a strong ETag by If-Unmodified-Since. It also checks each response: another
-// version is kStale, even if the server ignores conditions.
+// A version is an ETag with size and Last-Modified. An Object requests only its own version: by
+// If-Match, or if its ETag is not strong, by If-Unmodified-Since. The Object also checks each
+// response. Another version is kStale, even if the server ignores conditions.
 //
 // An object is absent only if the store says so (net/verdict.h).
 //
-// A bucket can be listed. A web server cannot: a folder exists there if it contains one of the
-// documents of a node, and OpenFolder() is kUnsupported.
+// A bucket can be listed. A web server cannot be listed, so OpenFolder() is kUnsupported, and a
+// folder exists if it contains one of the documents of a node.
 #pragma once
 
 #include <functional>
@@ -24,9 +24,9 @@ namespace zarrfs {
 struct RemoteStoreOptions {
   std::string name = {};       // see RemoteSource::name
   bool is_listed = false;      // true for a bucket
-  std::string some_key = {};   // a key for checking the address if the root need not be a node
+  std::string some_key = {};   // a key that must exist, if the root need not be a node
   bool never_changes = false;  // objects need neither an ETag nor Last-Modified
-  uint32_t uid = 0;            // the owner of everything
+  uint32_t uid = 0;            // the owner of all objects and folders
   uint32_t gid = 0;
 };
 
@@ -35,16 +35,16 @@ struct RemoteStoreOptions {
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenRemoteStore(std::shared_ptr<const Fetcher> fetcher,
                                                              const RemoteStoreOptions& options);
 
-/// The two steps of OpenRemoteStore(). The first sends no request. `at_once` is called while the
-/// second step waits for its first answer. If `at_once` returns true, that answer is ignored, and
-/// no further request is sent.
+/// The two steps of OpenRemoteStore(). MakeRemoteStore() sends no request. CheckRemoteStore() calls
+/// `at_once` while it waits for the answer to its first request. If `at_once` returns true, that
+/// answer is ignored, and no other request is sent.
 [[nodiscard]] std::shared_ptr<Store> MakeRemoteStore(std::shared_ptr<const Fetcher> fetcher,
                                                      RemoteStoreOptions options);
 [[nodiscard]] Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& options,
                                             const std::function<bool()>& at_once);
 
 /// A store with one object, called `file`, at the fetcher's address. options.name is the address of
-/// the folder that contains it.
+/// the folder that contains the object.
 [[nodiscard]] std::shared_ptr<Store> MakeRemoteFile(std::shared_ptr<const Fetcher> fetcher,
                                                     RemoteStoreOptions options, std::string file);
 

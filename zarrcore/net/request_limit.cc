@@ -7,8 +7,8 @@ namespace {
 
 // Refusal rates of up to 1 in 8 are ignored.
 constexpr size_t kTolerated = 8;
-// The maximum divisor of the limit in one step. Even a server that refuses everything for a moment
-// can handle some requests.
+// The limit is divided by this number if a server refuses all requests. Even a server that refuses
+// everything for a moment can handle some requests.
 constexpr size_t kMaxCut = 4;
 // After this many rounds without a refusal, the limit grows by 1/kTolerated.
 constexpr size_t kGoodRounds = 4;

@@ -1,6 +1,6 @@
-// RequestLimit: the number of concurrent requests to a server. A server signals overload by
-// refusing some requests (503, 429); the share of refusals shows how many it can handle. Not
-// thread-safe.
+// RequestLimit: limits the number of concurrent requests to a server. A server signals overload by
+// refusing some requests (503, 429). The share of refusals shows how many requests it can handle.
+// Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ class RequestLimit {
  private:
   const size_t most_;
   size_t limit_;
-  // The requests since the limit was last reviewed. Requests sent before its last change are not
-  // counted.
+  // The results of requests since the limit was last reviewed. Requests that were sent before the
+  // last change of the limit are not counted.
   size_t answered_ = 0;
   size_t refused_ = 0;
   // Consecutive rounds without a refusal; a round has as many requests as the limit.

@@ -49,7 +49,7 @@ SecretFile ReadFirst(const std::string& path) {
   return found;
 }
 
-// Reads the file again into `known`. Returns "" on success, and otherwise the reason.
+// Reads the file again into `known`. Returns "" on success, otherwise the reason of the failure.
 std::string Renew(const std::string& path, SecretFile& known) {
   if (path.empty() || !known.owner) return "";
   std::error_code error;

@@ -28,7 +28,8 @@ struct SecretTexts {
   bool are_read = false;
   SecretFile headers = {};
   SecretFile query = {};
-  /// Identifies the files' contents (VersionOfSecrets). "" if neither file is read again.
+  /// Identifies the contents of both files (VersionOfSecrets). "" if neither file can be read
+  /// again.
   std::string version = {};
 
   bool operator==(const SecretTexts&) const = default;
@@ -43,8 +44,8 @@ struct SecretTexts {
 /// because it may be about to be written.
 [[nodiscard]] std::string RenewSecrets(const RemoteOptions& options, SecretTexts& secrets);
 
-/// A string of device, inode, size and times of both files, without reading them. Pipes and files
-/// that do not exist are omitted.
+/// A string of device, inode, size and times of both files. Does not read the files. Pipes and
+/// files that do not exist are omitted.
 [[nodiscard]] std::string VersionOfSecrets(const RemoteOptions& options);
 
 /// Overwrites the secrets in memory.

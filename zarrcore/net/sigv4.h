@@ -21,12 +21,12 @@ struct SignedRequest {
   std::string host;  // with the port, unless it is the scheme's default
   std::string path;  // percent-encoded, as sent
   std::map<std::string, std::string> query = {};  // names and values, not encoded
-  // Further headers to sign, with names in lower case.
+  // Additional headers to sign, with names in lower case.
   std::map<std::string, std::string> headers = {};
 };
 
-/// The place and time of a signature, which is valid for some minutes. `time` has the form
-/// "20130524T000000Z".
+/// The region, service and time of a signature, which is valid for some minutes. `time` has the
+/// form "20130524T000000Z".
 struct SigningScope {
   std::string region;
   std::string service = "s3";

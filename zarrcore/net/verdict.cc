@@ -36,8 +36,9 @@ std::string HostOf(std::string_view url) {
   return std::string(url.substr(host, url.find('/', host) - host));
 }
 
-// True if `reply` is what a server with TLS answers to a request without it: nginx, Apache and Go
-// answer 400 with such a page; others close the connection, or send an alert of TLS.
+// True if a server that requires TLS may have sent `reply` to a request without TLS. nginx, Apache
+// and Go answer 400 with one of these pages. Other servers close the connection, or send a TLS
+// alert.
 bool ExpectsTls(const HttpReply& reply, std::string_view url) {
   if (!url.starts_with("http://")) return false;
   if (reply.status == 0) {
@@ -51,8 +52,8 @@ bool ExpectsTls(const HttpReply& reply, std::string_view url) {
          });
 }
 
-// The proxy of the environment in libcurl's message about a failed connection; "" if the message is
-// about `host`, which may end in a port.
+// The proxy that libcurl's message about a failed connection names; "" if the message names `host`,
+// which may end in a port.
 std::string ProxyIn(std::string_view failure, std::string_view host) {
   constexpr std::string_view kBegin = "Failed to connect to ";
   constexpr std::string_view kPort = " port ";
@@ -68,7 +69,7 @@ std::string ProxyIn(std::string_view failure, std::string_view host) {
   return is_host ? "" : fmt::format("{}:{}", name, port);
 }
 
-// The verdict if there is no response, or an incomplete one.
+// The verdict on a missing or incomplete response.
 Verdict JudgeFailure(const HttpReply& reply, const RemoteSource& source, std::string_view what,
                      std::string_view url) {
   const std::string host = HostOf(url);
@@ -217,7 +218,7 @@ Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std
 // S3 errors about the request, not the object.
 Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const RemoteSource& source,
                     std::string_view what, std::string_view url) {
-  // MinIO sends the last of these codes.
+  // MinIO sends InvalidTokenId.
   constexpr std::array<std::string_view, 5> kExpired = {"ExpiredToken", "TokenRefreshRequired",
                                                         "InvalidToken", "ExpiredTokenException",
                                                         "InvalidTokenId"};

@@ -16,17 +16,17 @@ struct Verdict {
   enum class Kind {
     kBytes,      // the requested bytes were received
     kError,      // a permanent error
-    kAgain,      // a transient error; it is reported if no attempt succeeds
+    kAgain,      // a transient error, reported if no attempt succeeds
     kNoRange,    // the object is empty or ends before the range, so its version must be requested
-    kOtherKey,   // the key has expired
+    kOtherKey,   // the server does not accept the key; another key may work
     kOtherTime,  // the clock of this machine is wrong
   };
   Kind kind = Kind::kBytes;
   Error error = {};
-  bool slow_down = false;  // the server asks for fewer requests
+  bool slow_down = false;  // the server throttles requests (429, 503)
 };
 
-/// Judges a response. `what`: the key, for messages. `url`: the requested address.
+/// Judges a response. `what`: the name of the object, for messages. `url`: the requested address.
 [[nodiscard]] Verdict Judge(const HttpReply& reply, const RemoteSource& source,
                             std::string_view what, std::string_view url);
 

@@ -89,7 +89,7 @@ Result<VirtualPrefix> ParseLine(const std::vector<std::string>& words) {
     prefix->options += (prefix->options.empty() ? "" : ",") + EscapeOption(word);
   }
   if (prefix->is_local()) return prefix;
-  // Checks the values together, such as the address of an endpoint.
+  // Checks what CheckOption() does not, such as the address of an endpoint.
   const auto source = ParseRemoteSource("", {}, std::span(&*prefix, 1));
   return source ? std::move(prefix) : Result<VirtualPrefix>(Fail(source));
 }

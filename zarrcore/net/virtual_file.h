@@ -11,8 +11,8 @@
 // for the whole mount, for listings and for absent objects. References need no listings.
 //
 // The file contains no secrets, but it may name files and profiles with secrets, and it says where
-// these secrets are sent. Such a file must belong to root or to this user, and no other user may be
-// able to change it.
+// these secrets are sent. A file that configures credentials must belong to root or to this user,
+// and no other user may be able to change it.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@
 
 namespace zarrfs {
 
-/// Reads the file, at most 64 KiB, and checks who may change it. The message of an error begins
-/// with "virtual_file=`path`".
+/// Reads the file. If the file configures credentials, checks who may change it. kTooLarge above 64
+/// KiB. The message of an error begins with "virtual_file=`path`".
 [[nodiscard]] Result<std::string> ReadVirtualFile(const std::string& path);
 
 /// Adds the prefixes in `text` to `prefixes`. kInvalidArgument if a line is malformed, if a prefix
