@@ -52,7 +52,7 @@ inline constexpr int kPositionBits = 48;
 struct NodeRecord;
 
 /// The chunk files and chunk folders of one layout of one array, in all views. Immutable except for
-/// the epochs.
+/// the epochs of stored objects.
 class ArrayRange {
  public:
   struct Segment {
@@ -78,8 +78,8 @@ class ArrayRange {
     [[nodiscard]] Sizes sizes() const { return encoding.as_stored ? Sizes::kAny : Sizes::kChecked; }
   };
 
-  /// The chunk file or chunk folder at a position. Neither `chunk` nor `level` is set if it no
-  /// longer exists.
+  /// The chunk file or chunk folder at a position. Neither `chunk` nor `level` is set if the file
+  /// or folder no longer exists.
   struct Place {
     size_t view = 0;
     std::optional<InnerIndex> chunk;
@@ -98,9 +98,9 @@ class ArrayRange {
   [[nodiscard]] uint64_t rows() const;
   /// Makes the version of the stored object at `location` the current version; returns its epoch.
   uint32_t ObserveEpoch(const ChunkLocation& location) const;
-  /// Like ObserveEpoch(), for reads. A read may use a shard that has been replaced since its
-  /// lookup. Returns nullopt unless the version at `location` is the last one observed. Takes a
-  /// lock only at the first call for an OpenShard.
+  /// Like ObserveEpoch(), but for reads, which may still use a shard that was replaced after its
+  /// lookup. Returns nullopt unless the version at `location` is the last version observed. Takes a
+  /// lock only in the first call for each OpenShard.
   [[nodiscard]] std::optional<uint32_t> KnownEpoch(const ChunkLocation& location) const;
   /// The position of a chunk file of a view.
   [[nodiscard]] uint64_t PositionOf(size_t view, InnerIndex chunk) const {
@@ -111,7 +111,7 @@ class ArrayRange {
   }
   /// The id of the folder of the chunks whose coordinates begin with `prefix`.
   [[nodiscard]] NodeId FolderId(size_t view, std::span<const uint64_t> prefix) const;
-  /// The file or folder at `position` in a segment. `kind` is the kind that a file has there.
+  /// The file or folder at `position` in a segment. `kind` is the kind of a file at that position.
   [[nodiscard]] Place PlaceOf(size_t segment, uint64_t position, FileKind kind) const;
 
   NodeRecord* record;
@@ -125,7 +125,7 @@ class ArrayRange {
   [[nodiscard]] uint64_t FilesOf(const Segment& segment, const ViewPart& part) const;
   [[nodiscard]] uint64_t FoldersOf(const Segment& segment, const ViewPart& part) const;
   [[nodiscard]] uint64_t FoldersIn(uint64_t rows) const { return 1 + rows * folders_per_row_; }
-  // Sets `place` to the folder with number `number` in a block of a segment.
+  // Sets `place` to the folder with the number `number` in a block of folders of `segment`.
   void FindFolder(const Segment& segment, uint64_t number, Place& place) const;
 
   std::vector<Segment> segments_;  // sorted by row, without gaps; never empty
@@ -155,8 +155,9 @@ class RangeRecord {
   uint32_t number = 0;        // the number of this range in the journal
   bool is_inherited = false;  // written by another process, and not yet used by this one
   /// Identifies the contents of the files: the layout of the chunks, except the number of rows, and
-  /// their encoding in the views. The positions stay valid while `files` is the same. A digest,
-  /// because one is kept for every array that was ever used, and its input takes almost a KiB.
+  /// their encoding in the views. The positions stay valid while `files` is the same. A digest
+  /// saves memory: the encoded layout takes almost a KiB, and every array that was ever used needs
+  /// a record.
   Digest files;
   uint64_t rows = 0;  // the number of rows of the array; never decreases
   std::vector<ArrayRange::Segment> segments;

@@ -32,8 +32,8 @@ class EpochTable {
  public:
   static constexpr uint64_t kPageObjects = 64;
 
-  /// Properties of all epoch tables of a mount together: their memory, the round, and the past
-  /// versions. `max_past`: the limit of `past`.
+  /// The state that all epoch tables of a mount share: their memory, the current round, and the
+  /// past versions. `max_past`: the limit of `past`.
   struct Usage {
     explicit Usage(size_t max_past = PastVersions::kMaxOpen) : past(max_past) {}
 
@@ -59,7 +59,7 @@ class EpochTable {
 
   /// Records that `object` has the version with `fingerprint`, read in `step` of the store, and
   /// returns the version's epoch. The epoch is 0 for the first version seen. It increases by one
-  /// each time the version differs from the previous one, or the previous one was dropped.
+  /// each time the version differs from the previous version, or the previous version was dropped.
   uint32_t Observe(uint64_t object, uint64_t fingerprint, uint32_t step = 0);
 
   /// Returns the current or an earlier version of `object` whose epoch modulo kEpochs is `epoch`;
@@ -70,8 +70,8 @@ class EpochTable {
   /// get.
   uint32_t Current(uint64_t object);
 
-  /// Returns the epoch of the version with `fingerprint` if it is the latest observed. For reads,
-  /// which may still use a version after a lookup has observed a later one.
+  /// Returns the epoch of the version with `fingerprint` if no later version was observed. For
+  /// reads, which may still use a version after a lookup has observed a later one.
   std::optional<uint32_t> Known(uint64_t object, uint64_t fingerprint);
 
   /// Adds to `objects`, for each round, the number of objects in the pages last used in that round.
@@ -90,7 +90,7 @@ class EpochTable {
     uint32_t epoch;
     uint32_t step;
   };
-  // One number per seen object of a page.
+  // A column of a page: one number per seen object.
   struct Column {
     uint32_t first = 0;
     std::vector<uint32_t> values;  // empty: all numbers are `first`

@@ -1,9 +1,9 @@
 // FileKind: the kind of a file in a mount. It decides how the file is read, how its entry is made,
 // and why the file may be unreadable.
 //
-// An id determines the kind of its file: by its epoch for a chunk, by the view and number for a
-// document. LOOKUP derives the kind from the object that it found, READ from the id; both use this
-// header.
+// An id determines the kind of its file. For a chunk the epoch decides, for a document the view and
+// the document number. LOOKUP derives the kind from the object that it found, and READ derives it
+// from the id; both use this header.
 #pragma once
 
 #include <cstddef>

@@ -24,13 +24,13 @@ namespace {
 constexpr std::string_view kMagic = "zarrfs inode numbers 1\n";
 constexpr auto kLockPeriod = std::chrono::milliseconds(50);
 constexpr size_t kPieceBytes = size_t{64} << 10;
-// How often Save() begins again because a worker has compacted the journal.
+// The maximum number of attempts of Save(). Each attempt fails if a worker compacts the journal.
 constexpr int kAttempts = 3;
 constexpr uint64_t kGenerations = uint64_t{1} << 31;
 
 struct Head {
   std::array<char, 32> magic{};  // kMagic, padded with zeros
-  uint64_t is_last = 0;          // 1 if the journal has not changed since it was saved
+  uint64_t is_last = 0;          // 1 after the last save, so no ids are missing
   IdJournal::Header journal;     // `lost` is 1 while records are being replaced
 };
 
@@ -152,7 +152,7 @@ Result<bool> IdFile::SaveRecords(const IdJournal::Header& journal) {
       return tl::unexpected(OfSystem("the file cannot be written"));
     }
   }
-  // Records that the file has already are not written again.
+  // Does not write records again that the file already has.
   const uint64_t saved = is_new || is_changed ? 0 : head.journal.used;
   if (!Copy(journal_, file_, kHeadBytes + saved, kHeadBytes + journal.used) ||
       (is_changed && fdatasync(file_.get()) != 0)) {
@@ -168,7 +168,7 @@ Result<void> IdFile::Save(bool last) {
   IdJournal::Header journal;
   bool is_consistent = false;
   for (int attempt = 0; !is_consistent && attempt < kAttempts; ++attempt) {
-    // `rewrites` is read before the rest and compared after the copy.
+    // `rewrites` is read before the rest of the header and compared after the copy.
     if (!ReadValue(journal_, journal)) return unreadable();
     const uint64_t rewrites = journal.rewrites;
     if (!ReadValue(journal_, journal)) return unreadable();
@@ -183,7 +183,7 @@ Result<void> IdFile::Save(bool last) {
     if (!saved) return Fail(saved);
     is_consistent = *saved;
   }
-  // The next call tries again. The file is still as it was, or marked as unusable.
+  // The next call tries again. The file is unchanged, or marked as unusable.
   if (!is_consistent) return {};
   // Reads the head again, because positions are allocated before their records are written.
   const auto [used, rewrites] = std::pair(journal.used, journal.rewrites);

@@ -28,8 +28,9 @@ class IdFile {
   static constexpr uint64_t kHeadBytes = IdJournal::kHeaderBytes;
 
   /// Opens and locks the file, or creates it, readable only by its owner. If another mount has
-  /// locked the file, waits up to `timeout` for it to end. Fails, and changes nothing, if the file
-  /// is still locked, is not a regular file of this user, or is neither empty nor a file of ids.
+  /// locked the file, waits up to `timeout` for that mount to end. Fails, and changes nothing, if
+  /// the file is still locked, is not a regular file of this user, or is neither empty nor a file
+  /// of ids.
   [[nodiscard]] static Result<Descriptor> Open(const std::string& path,
                                                std::chrono::milliseconds timeout);
 
@@ -44,11 +45,13 @@ class IdFile {
 
   /// Copies the new records of the journal to the file. `last`: the journal will not change again.
   /// If earlier records have changed (IdJournal::Header::rewrites), marks the file as unusable
-  /// until all of them are on the disk, so the file never has records of both. Not thread-safe.
+  /// until all records are on the disk, so a usable file never mixes old and changed records. Not
+  /// thread-safe.
   [[nodiscard]] Result<void> Save(bool last = false);
 
  private:
-  // Copies the records that `journal` counts. False if they changed in the meantime.
+  // Copies the records that the header `journal` covers. False if records have changed during the
+  // copy.
   Result<bool> SaveRecords(const IdJournal::Header& journal);
 
   Descriptor file_;

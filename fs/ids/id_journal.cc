@@ -43,7 +43,7 @@ constexpr size_t Padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
 // A record, as views of its bytes.
 struct Record {
   uint32_t kind = 0;   // 0 for a malformed record
-  uint32_t table = 0;  // only of an epoch, as is `epoch`
+  uint32_t table = 0;  // only of an epoch record, like `epoch`
   uint32_t epoch = 0;
   std::array<uint64_t, kMaxNumbers> numbers{};
   std::string_view text;
@@ -292,8 +292,8 @@ void IdJournal::AppendBytes(std::string_view record) {
 }
 
 void IdJournal::Compact() {
-  // What the last record with these numbers replaces: the epoch of an object, the documents of a
-  // block, the rows of a range.
+  // Identifies what a record describes: the epoch of an object, the documents of a block, or the
+  // rows of a range. Only the last such record counts.
   struct Subject {
     uint32_t kind_and_table;
     uint32_t at;  // the offset of the record

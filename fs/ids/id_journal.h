@@ -1,15 +1,16 @@
 // IdJournal: records the ids that a mount has given to the kernel, for the next process that serves
 // the mount.
 //
-// The kernel keeps ids as long as programs use them, as working folders or open files. If another
-// process takes over the mount, the ids must keep their meaning. So the part of an id's meaning
-// that cannot be computed (node_table.h, epoch_table.h) is written to a memory file before the id
-// is used: paths and their positions, the segments of arrays, and the epochs of versions of stored
-// objects. Records are appended; a process killed during a write leaves the earlier records intact.
+// The kernel keeps an id while programs use its file or folder, for example as a working folder. If
+// another process takes over the mount, the ids must keep their meaning. So the part of an id's
+// meaning that cannot be computed (node_table.h, epoch_table.h) is written to a memory file before
+// the id is used: paths and their positions, the segments of arrays, and the epochs of versions of
+// stored objects. Records are appended; a process killed during a write leaves the earlier records
+// intact.
 //
-// A store that changes again and again makes earlier records superfluous: an object has an epoch
-// for each version, of which the last one counts. When the file has doubled, it is compacted. A
-// process that is killed while it compacts the file leaves a file that is dropped.
+// In a store that changes often, earlier records become superfluous: an object has one epoch record
+// for each version, and only the last one counts. A file that has doubled in size is compacted. If
+// a process is killed while it compacts the file, the next process drops the file.
 //
 // The next process does not trust the file. If the file is inconsistent, all of it is dropped. Then
 // all ids used so far are stale, except the root's, and none of them is reused. Thread-safe.
@@ -36,9 +37,9 @@ class IdJournal {
   /// The version of the file's records and of the arithmetic in array_range.h. It is part of
   /// IdFormat(), with which the file begins.
   static constexpr uint64_t kLayout = 1;
-  /// A larger file is dropped like an inconsistent one.
+  /// The maximum size of the file. A larger file is dropped like an inconsistent one.
   static constexpr uint64_t kMaxBytes = uint64_t{128} << 20;
-  /// A smaller file is not compacted.
+  /// Records with fewer bytes in all are not compacted.
   static constexpr uint64_t kMinCompacted = uint64_t{4} << 20;
   /// Positions below kFirstPosition belong to the root and the status files. Positions from
   /// kHighStart on are for huge arrays, because 32-bit programs cannot stat files with
@@ -97,8 +98,8 @@ class IdJournal {
     uint64_t next_low = kFirstPosition;
     uint64_t next_high = kHighStart;
     uint64_t next_status = 0;
-    // The number of times that records were changed or dropped, times two; odd while they are being
-    // changed. Bytes before `used` stay the same while this number does.
+    // Twice the number of times that records were changed or dropped; odd during a change. While
+    // this number stays the same, so do the first `used` bytes after the header.
     uint64_t rewrites = 0;
   };
   static constexpr uint64_t kHeaderBytes = 4096;
@@ -112,8 +113,8 @@ class IdJournal {
   IdJournal& operator=(const IdJournal&) = delete;
 
   /// Continues the journal in `file`, which is empty, or was written by the previous process or by
-  /// IdFile::Load(). Call before all other functions. kDamaged if not even the allocated positions
-  /// are known, so no id can be allocated.
+  /// IdFile::Load(). Call before all other functions. Fails with kDamaged if not even the allocated
+  /// positions are known, so no id can be allocated.
   [[nodiscard]] Result<void> Continue(Descriptor file);
 
   /// The records of the previous process. Empty after DropKept().
@@ -167,7 +168,7 @@ class IdJournal {
   // Parses and checks the records; false if they are inconsistent.
   static bool Parse(std::string_view bytes, const Header& header, Kept& kept);
 
-  Mutex mutex_;      // also held while records and the header are written, once Continue() is done
+  Mutex mutex_;      // also held while records and the header are written, after Continue()
   Descriptor file_;  // empty if the journal is only in memory
   Header memory_;
   Header* header_ = &memory_;

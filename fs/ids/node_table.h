@@ -13,10 +13,10 @@
 // together. A Target can therefore be kUnloaded.
 //
 // The epoch of a chunk file is that of its stored object (EpochTable). The epoch of a metadata file
-// is the number of changes to its node's metadata; that of a consolidated document is the number of
-// changes to its content. Reads of an id with an outdated epoch return the old content if it can
-// still be read, and fail with ESTALE otherwise. An array whose layout changes gets a new range.
-// Folders of the old range stay usable for kReplacedRangeGrace, and show the new layout.
+// is the number of changes to its node's metadata. The epoch of a consolidated document is the
+// number of changes to its content. Reads of an id with an outdated epoch return the old content if
+// it can still be read, and fail with ESTALE otherwise. An array whose layout changes gets a new
+// range. Folders of the old range stay usable for kReplacedRangeGrace, and show the new layout.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ namespace zarrfs {
 /// The record of a node of the store that was looked up. Lives as long as the process.
 struct NodeRecord {
   std::string path;
-  uint64_t block = 0;  // the first position of its block
+  uint64_t block = 0;  // the first position of the node's block
 
   std::atomic<bool> was_used = false;   // the node was used since EvictDownTo() last considered it
   std::atomic<bool> was_array = false;  // the path has been an array at some time
@@ -93,7 +93,7 @@ struct CurrentNode {
 /// The changes of a node since the last TakeChange().
 struct TakenChange {
   bool is_another = false;       // names, ids of chunks or permissions changed, not only documents
-  std::vector<RangePtr> ranges;  // the ranges that were current since then, oldest first
+  std::vector<RangePtr> ranges;  // the ranges current since the last call, oldest first
 };
 
 /// The file or folder that a node id represents.
@@ -184,7 +184,8 @@ class NodeTable {
   /// positions are left.
   [[nodiscard]] Result<NodeRecord*> RecordOf(const std::string& path);
 
-  /// Like RecordOf(), for the path of an array from which files of other nodes are made.
+  /// Like RecordOf(), for an array from which files of other nodes are assembled. Records that the
+  /// path is an array.
   [[nodiscard]] Result<NodeRecord*> RecordOfArray(const std::string& path);
 
   /// Returns the record's range, and its latest node if that is still cached. If the latest node is
@@ -199,8 +200,8 @@ class NodeTable {
     return record.node;
   }
 
-  /// Whether a node was seen at the record's path. False if the path was only looked up, while it
-  /// was unknown what is there.
+  /// True if a node was seen at the record's path. False if the path was only looked up, and it is
+  /// not known what is there.
   [[nodiscard]] static bool WasNode(NodeRecord& record) {
     const MutexLock lock(record.mutex);
     return record.was_array || record.documents || record.shape;
@@ -220,8 +221,9 @@ class NodeTable {
   /// True if a node below the path was looked up before.
   [[nodiscard]] bool HasBelow(std::string_view path) const;
 
-  /// Returns how the record's node has changed since the last call. `is_there`: the node still
-  /// exists in the store. After a call with false, the return of the node counts as a change.
+  /// Returns how the record's node has changed since the last call. `is_there` is true if the node
+  /// still exists in the store. After a call with false, the reappearance of the node counts as a
+  /// change.
   [[nodiscard]] TakenChange TakeChange(NodeRecord& record, bool is_there);
 
   using Clock = std::chrono::steady_clock;

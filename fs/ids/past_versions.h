@@ -17,7 +17,7 @@
 
 namespace zarrfs {
 
-/// Epochs in inode numbers are modulo kEpochs.
+/// Inode numbers contain epochs modulo kEpochs.
 inline constexpr uint32_t kEpochs = 0xfffe;
 
 /// The version of an object that an epoch represents.
