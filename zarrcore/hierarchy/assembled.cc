@@ -93,7 +93,8 @@ Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset, std::spa
                            ChunkReader& chunks, Age max_age, const CheckChunkOf& check,
                            Reuse reuse) {
   const AssembledFile& file = assembled.file;
-  // Skips the next `bytes` of the requested range, and returns the part of `out` for them.
+  // Returns the part of `out` for the next `bytes` of the requested range, and advances `out` and
+  // `offset` past that part.
   const auto take = [&](uint64_t bytes) {
     const auto piece = out.first(std::min<uint64_t>(bytes, out.size()));
     out = out.subspan(piece.size());

@@ -1,5 +1,5 @@
 // Assembled: a file that a view makes from whole arrays (a NetCDF or .npy file), and functions that
-// read it. An Assembled belongs to one version of its arrays.
+// read it. An Assembled is made from one version of its arrays.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Assembled {
   /// Identifies the header, the position of each element, and how chunks are found and decoded.
   /// Contents of chunks do not change the digest.
   Digest digest;
-  ObjectInfo info;  // no more permissive than any of the documents; has the latest times
+  ObjectInfo info;  // mode: at most as permissive as any document; times: the latest
 
   std::map<std::string, Scan> scans;  // keyed by the path of the array
 
@@ -38,7 +38,7 @@ struct Assembled {
 };
 using AssembledPtr = std::shared_ptr<const Assembled>;
 
-/// A function like CheckChunk: it is called with each chunk before the chunk is used.
+/// Like CheckChunk: called with each chunk and its array before the chunk is used.
 using CheckChunkOf =
     std::function<Result<void>(const Node& array, InnerIndex chunk, const Located& found)>;
 
@@ -54,13 +54,13 @@ struct AssembledWindow {
   uint64_t offset = 0;
   uint64_t size = 0;
   size_t array = 0;    // see FilePart::array
-  uint64_t first = 0;  // the first element
+  uint64_t first = 0;  // the number of the window's first element
 
   [[nodiscard]] uint64_t end() const { return offset + size; }
 };
-/// The window that contains the byte at `offset`. If that byte belongs to no array, the next
-/// window; nullopt after the last one. `enough` and `most` are the minimum and maximum size in
-/// bytes.
+/// Returns the window that contains the byte at `offset`, or the next window if that byte belongs
+/// to no array. nullopt after the last window, and if windows do not help. `enough` and `most`
+/// limit the memory for a window, in bytes; see content/element_window.h.
 [[nodiscard]] std::optional<AssembledWindow> WindowAt(const Assembled& assembled, uint64_t offset,
                                                       uint64_t enough, uint64_t most);
 

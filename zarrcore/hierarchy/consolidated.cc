@@ -67,7 +67,7 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
   Result<MemoryBudget::Share> memory{};
   const auto take_memory = [&](uint64_t needed) {
     if (!memory || memory->bytes() >= needed) return memory.has_value();
-    // Reserves twice as much each time, so the number of reservations stays small.
+    // Doubles the reservation each time, so few reservations are needed.
     auto more = ProcessMemory().Take(
         std::max({needed, 2 * memory->bytes(), kMemoryAtOnce}) - memory->bytes(), memory->bytes());
     if (more) {

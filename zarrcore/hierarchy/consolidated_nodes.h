@@ -23,20 +23,20 @@ struct ConsolidatedNodes {
 
   std::string group;     // the path of the group
   std::string document;  // the key of the consolidated document
-  // The info of the consolidated document; its size is 0 if the document cannot be used.
+  // The info of the consolidated document. Not set if the document has more than kMaxBytes.
   ObjectInfo info;
   /// The contents of the nodes' documents, by key.
   std::map<std::string, std::string, std::less<>> texts = {};
 
-  mutable Freshness freshness = {};  // set only by the cache that owns it
+  mutable Freshness freshness = {};  // set only by the cache that owns this object
 
   /// True if the consolidated document contains a node at `path`.
   [[nodiscard]] bool Has(std::string_view path) const;
   [[nodiscard]] size_t bytes_in_memory() const;
 };
 
-/// Reads the zarr.json or .zmetadata of a group that has consolidated metadata. A document that is
-/// damaged or too large gives a result without nodes.
+/// Reads the zarr.json or .zmetadata of a group that has consolidated metadata. If the document is
+/// damaged or too large, the result contains no nodes.
 [[nodiscard]] Result<std::shared_ptr<const ConsolidatedNodes>> ReadConsolidatedNodes(
     const Store& store, const Node& group);
 

@@ -12,11 +12,11 @@
 namespace zarrfs {
 namespace {
 
-// The size of cached consolidated metadata in bytes, without the documents.
+// Capacity of the cache of consolidated metadata in bytes, excluding the bytes of the documents.
 constexpr size_t kConsolidatedBytes = 8u << 20;
 constexpr size_t kListedBytes = 32u << 20;
 constexpr size_t kOutlineBytes = 96u << 20;
-// Maximum attempts to get a node. An attempt fails if a concurrent listing replaces the node by a
+// Maximum attempts to get a node. An attempt fails if a concurrent listing replaces the node with a
 // provisional one.
 constexpr int kMaxAttempts = 8;
 constexpr size_t kAssembledBytes = 16u << 20;  // for the headers of assembled files
@@ -28,7 +28,7 @@ constexpr size_t kAtOnce = 64;
 class Hierarchy::NodeLoader final : public NodeCache::Loader {
  public:
   /// `listed`: a store that returns the node's documents from consolidated metadata; null to read
-  /// the documents themselves.
+  /// the node's own documents.
   NodeLoader(const Hierarchy& hierarchy, const std::string& path,
              std::shared_ptr<const Store> listed = nullptr)
       : hierarchy_(hierarchy),
@@ -61,7 +61,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
 
   [[nodiscard]] const FromParent& from_parent() const { return from_parent_; }
 
-  // A node depends on its parent, so the parent must be watched as well.
+  // A node depends on its parent, so the validity begins before the parent is read.
   Validity Watch() override {
     const Validity watched = before_ & Validity::Watch(*hierarchy_.store_, path_);
     if (!from_parent_.below_ome || !IsFileName(NameOf(path_))) return watched;
@@ -162,7 +162,7 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       reports_(report, options_.on_note),
       reader_(store_, options_, report, reports_),
       nodes_(store_, options_.node_cache_bytes, 16, options_.reuse),
-      newest_(options_.node_cache_bytes),  // mostly contains the same nodes as the other cache
+      newest_(options_.node_cache_bytes),  // mostly contains the same nodes as nodes_
       outlines_(store_, kOutlineBytes),
       listed_(store_, kListedBytes, 1, options_.reuse),
       consolidated_(store_, kConsolidatedBytes),
@@ -219,8 +219,8 @@ std::shared_ptr<const ConsolidatedNodes> Hierarchy::ListedNodesFor(std::string_v
                                                                    Age max_age) const {
   for (std::string above(folder);; above = FolderOf(above)) {
     const NodePtr group = nodes_.Find(above);
-    // Consolidated metadata must not be used if permissions differ per object, because they could
-    // reveal a document that the caller may not read.
+    // Consolidated metadata must not be used if permissions differ per object, because these
+    // metadata could reveal a document that the caller may not read.
     if (!store_->FolderOfKeys() || group == nullptr || group->group() == nullptr) return nullptr;
     const bool has_them =
         group->has_zmetadata() || group->group()->consolidated_metadata == Json::value_t::object;
@@ -274,8 +274,8 @@ Validity Hierarchy::ValidityOfAbsence(const std::string& path, const Error& erro
   if (error.code != ErrorCode::kNotFound) return {};
   const Validity watched = Validity::Watch(*store_, path);
   if (!watched.is_known()) return {};
-  // The folder becomes a node once a document appears in it or in any folder below it. Only the
-  // folder's own names are watched.
+  // The folder becomes a node when a document appears in it or in any folder below it. Only the
+  // names in the folder itself are watched, so the validity is known only if it contains no folder.
   const auto below = store_->List(path);
   return below && std::ranges::none_of(*below, &ListEntry::is_folder) ? watched : Validity();
 }
@@ -321,7 +321,7 @@ Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Ag
   if (node.group() == nullptr) return Valid{std::move(names), validity};
   Result<std::vector<std::string>> below;
   std::shared_ptr<const ConsolidatedNodes> kept;
-  // Loads the consolidated metadata once, before many threads need them.
+  // Loads the consolidated metadata before many threads need them, concurrently with the listing.
   AtOnce(listed && MayWait() ? 2 : 1, 2, [&](size_t part) {
     part == 0 ? void(below = NamesOfNodes(node)) : void(kept = ListedNodesFor(node.path, max_age));
   });
@@ -354,7 +354,7 @@ Result<Validity> Hierarchy::VisitChildren(const Node& node, Age max_age, const O
   if (!names) return Fail(names);
   on_names(*names);
   const bool is_slow = !store_->AnswersFast() && MayWait();
-  // Only for slow stores: requesting outlines also caches their nodes.
+  // Used only for slow stores, where requesting an outline also caches the node.
   std::vector<Result<OutlinePtr>> outlines;
   for (size_t i = 0; i < names->size(); ++i) {
     if (is_slow && i % kAtOnce == 0) {

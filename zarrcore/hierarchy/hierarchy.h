@@ -4,10 +4,10 @@
 // .zarray, or a v2 group if it has a .zgroup; the attributes of v2 nodes are in .zattrs. One tree
 // may contain v2 and v3 nodes.
 //
-// Nodes are read on demand, and cached up to node_cache_bytes. Callers state the maximum age of an
-// answer. After a document of a node changes, the next sufficiently fresh answer is a new snapshot.
-// Successive snapshots of one array share a ChunkSource if the older one is still cached and the
-// layout is the same.
+// Nodes are read on demand, and cached up to node_cache_bytes. Callers state the maximum age of the
+// answers they accept. After a document of a node changes, the next sufficiently fresh answer is a
+// new snapshot. Successive snapshots of one array share a ChunkSource if the older one is still
+// cached and the layout is the same.
 //
 // Every member may be called from any thread. A call may wait for the store. If the thread may not
 // wait (base/waiting.h), the call fails with kWouldBlock. Known…(), IsFresh() and Shows() make no
@@ -44,8 +44,8 @@ class Hierarchy {
   Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, const Report& report);
 
   /// The node at `path`; kNotFound if `path` is neither a group nor an array. A node with unusable
-  /// documents is returned, but every view hides it and has the reason. After any other error, it
-  /// is unknown whether the node exists.
+  /// documents is returned, but every view hides it and states the reason. After any error except
+  /// kNotFound, it is unknown whether the node exists.
   [[nodiscard]] Result<NodePtr> Get(const std::string& path, Age max_age) const;
 
   /// Like Get(), for listings. If the store is behind a network, the node may come from the
@@ -78,11 +78,11 @@ class Hierarchy {
   /// The validity of the answer that no node exists at `path`, if `error` is kNotFound; unknown for
   /// other errors.
   [[nodiscard]] Validity ValidityOfAbsence(const std::string& path, const Error& error) const;
-  /// Visits the nodes that Children() lists, in the same order, each as soon as it was read, so a
+  /// Visits the nodes that Children() lists, in the same order, each as soon as it is read, so a
   /// listing of a large group can start with its first nodes. `on_names` is called first, with the
-  /// sorted names of folders in the group, which may be nodes. `visit` gets an error for a node
-  /// that cannot be read, and returns false to stop. The returned validity covers the same as that
-  /// of Children().
+  /// sorted names of the folders in the group that may be nodes. `visit` receives an error for a
+  /// node that cannot be read, and returns false to stop. The returned validity covers the same
+  /// answers as that of Children().
   using OnNames = std::function<void(const std::vector<std::string>& names)>;
   using VisitChild = std::function<bool(const std::string& name, const Result<NodePtr>& child)>;
   [[nodiscard]] Result<Validity> VisitChildren(const Node& node, Age max_age,
@@ -100,8 +100,8 @@ class Hierarchy {
   // --- Consolidated metadata: consolidated.cc ---
 
   /// The consolidated document of a group in view number `view`. NodeView::consolidated must not be
-  /// empty. Omits nodes that nobody may read and, if other users may access the mount, nodes that
-  /// fewer users may read than the group. Fails if any other node cannot be read.
+  /// empty. Omits nodes that the mount may not read. If other users may access the mount, also
+  /// omits nodes with stricter permissions than the group. Fails if any other node cannot be read.
   [[nodiscard]] Result<ConsolidatedPtr> Consolidate(const NodePtr& group, size_t view,
                                                     Age max_age) const;
   /// The cached consolidated document, or null. Makes no requests to the store.
@@ -114,12 +114,12 @@ class Hierarchy {
   // --- Documents that depend on other nodes: shared_documents.cc ---
 
   /// True if document number `document` of the node at `path` depends on other nodes: its siblings,
-  /// or nodes of the groups above it.
+  /// or nodes in the groups above it.
   [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
   /// The current version of a document for which DependsOnSiblings() is true. If the view shares
   /// dimensions and a sibling cannot be read, each dimension name includes its length. If the view
-  /// places arrays, fails if a node that may name the coordinate system cannot be read. Stores the
-  /// document's bytes in `text` unless it is null.
+  /// places arrays (View::places_arrays), fails if a node that may name the coordinate system
+  /// cannot be read. Stores the document's bytes in `text` unless it is null.
   [[nodiscard]] Result<Valid<MadeDocument>> SharedDocument(const NodePtr& node, size_t view,
                                                            Age max_age,
                                                            MadeTexts::Text* text = nullptr) const;
@@ -133,7 +133,7 @@ class Hierarchy {
   // --- Arrays with a coordinate system of another node: placed_documents.cc ---
 
   /// The arrays below the group at `folder` for which SharedDocument() was called in a view that
-  /// places arrays. Makes no requests to the store.
+  /// adds coordinate systems to arrays (View::places_arrays). Makes no requests to the store.
   [[nodiscard]] std::vector<std::string> KnownPlaced(std::string_view folder) const {
     return placed_.Below(folder);
   }
@@ -145,13 +145,13 @@ class Hierarchy {
   /// of the parent group; the file of the root is in the view's top folder.
   [[nodiscard]] Result<std::string> FileName(const std::string& path, size_t view,
                                              Age max_age) const;
-  /// The path of the node whose file has this name in the folder of the group at `folder`; nullopt
-  /// if no such file exists.
+  /// The path of the node whose file is called `name` in the folder of the group at `folder`.
+  /// nullopt if no such file exists.
   [[nodiscard]] Result<std::optional<std::string>> PathOfFile(const std::string& folder,
                                                               size_t view, std::string_view name,
                                                               Age max_age) const;
-  /// True if the view makes a file from the node at `path`. If `file` is false, true if the view
-  /// makes a folder from the node.
+  /// True if the view makes a file (or, if `file` is false, a folder) from the node at `path`. Also
+  /// true if the node cannot be read.
   [[nodiscard]] Result<bool> HasFileOrFolder(const std::string& path, size_t view, bool file,
                                              Age max_age) const;
   /// The file that the view makes from a node, or from an array of strings (NodeView::has_texts).
@@ -166,17 +166,18 @@ class Hierarchy {
   [[nodiscard]] CacheStatistics index_cache_statistics() const {
     return reader_.index_cache().statistics();
   }
-  /// Changes the capacity of the cache of shard indexes, which was
+  /// Changes the capacity of the cache of shard indexes, which is initially
   /// HierarchyOptions::index_cache_bytes.
   void SetIndexCacheSize(size_t bytes) { reader_.index_cache().SetCapacity(bytes); }
-  /// Evicts a shard index and a document that are larger than their caches if they were not used
-  /// since the last call.
+  /// The cache of shard indexes and the cache of documents may each hold one value that is larger
+  /// than the cache. Evicts each of these values if it was not used since the last call.
   void Sweep() {
     reader_.index_cache().SweepLatestLarge();
     texts_.Sweep();
   }
 
-  // These functions evict `bytes`, or everything, from their caches. Called when memory is short.
+  // The Evict functions evict entries of `bytes` in total, or all entries, from each of their
+  // caches. Called when memory is short.
   void EvictTexts(size_t bytes) {
     texts_.Evict(bytes);
     assembled_.Evict(bytes);
@@ -208,17 +209,17 @@ class Hierarchy {
   // not allowed.
   [[nodiscard]] Result<std::vector<std::string>> NamesOfNodes(const Node& group) const;
   // The maximum age of a node that Children() has just returned with `max_age`. In a fast store,
-  // Children() has checked the outline but not the node. In a slow store it has checked the node,
-  // so any cached version is accepted.
+  // Children() has checked the outline but not the node. In a slow store, Children() has checked
+  // the node itself, so any cached version is accepted.
   [[nodiscard]] Age AgeBelow(Age max_age) const {
     return store_->AnswersFast() ? max_age : kAnyAge;
   }
-  // The outlines of the nodes with these names in a folder, requested concurrently.
+  // Returns the outlines of the nodes `names` in `folder`. Requests them concurrently.
   [[nodiscard]] std::vector<Result<OutlinePtr>> GetSome(const std::string& folder,
                                                         std::span<const std::string> names,
                                                         Age max_age, bool listed) const;
-  // The consolidated metadata of `folder` or of its nearest ancestor that has them. Null if no
-  // cached group has any, or if they cannot be read.
+  // The consolidated metadata of `folder` or of its nearest ancestor that has them. Null if none
+  // has any, if a group on the way is not cached, or if the metadata cannot be read.
   [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesFor(std::string_view folder,
                                                                         Age max_age) const;
   // Like ListedNodesFor() for the parent folder of `path`, but null if the metadata lack the node
@@ -253,10 +254,10 @@ class Hierarchy {
   // are unchanged.
   [[nodiscard]] Scan ScanFor(const Node& array, size_t view, Age max_age,
                              const AssembledPtr& known) const;
-  // Reports that the file that the view makes from `node` lacks something.
+  // Reports that the file that the view makes from `node` omits something. `note` says what or why.
   void ReportLeftOut(const Node& node, size_t view, std::string_view note) const;
 
-  // The arrays of a group that belong in the view's file. For an array, just the array.
+  // The arrays of a group that belong in the view's file. For an array, only the array itself.
   [[nodiscard]] Result<Valid<std::vector<NodePtr>>> ArraysOfFile(const NodePtr& node, size_t view,
                                                                  Age max_age) const;
 
@@ -270,11 +271,11 @@ class Hierarchy {
                                                             MadeTexts::Text* text) const;
   [[nodiscard]] Result<Valid<MadeDocument>> PlaceArray(const NodePtr& node, size_t view,
                                                        Age max_age, MadeTexts::Text* text) const;
-  // The sources of a document: their common validity and, once a source is used, its version.
+  // The sources of a document: their common validity, and the latest version of the sources used.
   using Sources = Valid<MadeDocument>;
   // The coordinate system of `array` as a value of _CRS, from the variable that `grid_mapping`
   // names or from a group above the array. Null if none declares one. If other users may access the
-  // mount, skips nodes that fewer users may read than the array.
+  // mount, skips nodes with stricter permissions than the array.
   [[nodiscard]] Result<Json> CrsFromAbove(const Node& array, Age max_age, Sources& sources) const;
   [[nodiscard]] Result<Json> CrsOfGridMapping(const Node& array, Age max_age,
                                               Sources& sources) const;
@@ -282,7 +283,8 @@ class Hierarchy {
   // The dimension names of an array that is one of several resolutions in its group. Null for other
   // arrays. A name includes the length of the dimension unless the group has a coordinate for it.
   [[nodiscard]] Result<Json> NamesInPyramid(const Node& array, Age max_age, Sources& sources) const;
-  // The node at `path`. Null if it does not exist or its documents cannot be used.
+  // The node at `path`. Null if the node does not exist, may not be read, or has unusable
+  // documents.
   [[nodiscard]] Result<NodePtr> SourceAt(const std::string& path, Age max_age,
                                          Sources& sources) const;
   [[nodiscard]] bool MayRepeat(const Node& source, const Node& array) const;
@@ -294,8 +296,8 @@ class Hierarchy {
   // Fills `made` with the dimensions of the root group. Returns their validity.
   [[nodiscard]] Result<Validity> FindRootDimensions(size_t view, Age max_age,
                                                     RootDimensions& made) const;
-  // The members of `names` that are dimensions of arrays in or below `groups`. kTooLarge if the
-  // groups have more than `budget` nodes.
+  // The members of `names` that are dimensions of arrays in or below `groups`. kTooLarge if more
+  // than `budget` nodes are below the groups.
   [[nodiscard]] Result<Valid<std::set<std::string>>> NamesBelow(
       const std::vector<std::string>& groups, const std::set<std::string>& names, size_t view,
       Age max_age, size_t budget) const;
@@ -305,7 +307,8 @@ class Hierarchy {
   mutable NodeReports reports_;
   const NodeReader reader_;
   mutable NodeCache nodes_;
-  // The newest snapshot of each path, even if it is outdated. The next snapshot is made from it.
+  // The newest snapshot of each path, even if it is outdated. The next snapshot may reuse its
+  // ChunkSource.
   mutable LruCache<std::string, Node> newest_;
   mutable OutlineCache outlines_;
   mutable MadeTexts texts_;

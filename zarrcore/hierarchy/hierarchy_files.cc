@@ -1,4 +1,4 @@
-// The part of Hierarchy that makes files from whole arrays and groups, and names them.
+// The part of Hierarchy that makes files from whole arrays and groups, and names the files.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -58,7 +58,7 @@ bool HasTexts(const Node& node) {
 bool IsCoordinate(const Node& node, const std::string& name, uint64_t length) {
   const ArrayMetadata* const array = node.array();
   if (array == nullptr || array->rank() != 1 || array->shape[0] != length) return false;
-  // An array with the name of one dimension and the axis of another is not a coordinate.
+  // An array that is named after one dimension but extends along another is not a coordinate.
   return array->dimension_names && array->dimension_names->front() == name;
 }
 
@@ -74,13 +74,13 @@ bool HaveSameScans(const Assembled& a, const Assembled& b) {
   });
 }
 
-// Makes `info` at most as permissive as the document of `node`.
+// Makes `info` at most as permissive as the document of `node`, and takes the later version.
 void Restrict(ObjectInfo& info, const Node& node) {
   ObjectInfo other = node.info;
   other.mode &= node.attributes_mode & ~0111u;
   if (other.version.ctime_ns > info.version.ctime_ns) info.version = other.version;
   const bool has_same_owner = other.uid == info.uid && other.gid == info.gid;
-  // If the owners differ, keeps only the permissions that everybody has.
+  // If the owners differ and not everybody may read the document, nobody may read the file.
   info.mode &= has_same_owner || (other.mode & 0444) == 0444 ? other.mode : 0;
 }
 
@@ -107,8 +107,8 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
     const std::string node = file ? base : base + suffix;
     auto has_it = HasFileOrFolder(JoinKey(folder, node), view, file, max_age);
     if (!has_it || !*has_it) return has_it;
-    // A node that cannot be read may be an array or a group, so a listing must prove that it
-    // exists.
+    // HasFileOrFolder() also returns true for a node that cannot be read, so a listing must prove
+    // that the node exists.
     if (!listed) {
       const auto group = Get(folder, max_age);
       listed = group ? NamesOfNodes(**group) : Result<std::vector<std::string>>(Fail(group));
@@ -123,11 +123,11 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
   if (!has_file) return Fail(has_file);
   if (!*has_folder && !*has_file) return name + suffix;
 
-  // Resolves conflicts between nodes whose names differ only by trailing `_`. Nodes whose own name
-  // is free keep it. The others choose a name in order, the longest name first, and the root's file
-  // last.
+  // Resolves conflicts between nodes whose names differ only by trailing `_`. A file keeps its
+  // node's name if that name is free. The other files choose names in order: the longest name
+  // first, the root's file last.
   std::set<std::string> taken;
-  std::vector<std::string> without;  // nodes whose files need another name, because theirs is taken
+  std::vector<std::string> without;  // nodes whose files need another name
   for (std::string base = name; base.size() + suffix.size() <= kMaxNameLength; base += '_') {
     const auto is_folder = has(base, false);
     if (!is_folder) return Fail(is_folder);
@@ -185,8 +185,8 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
   const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxArrays;
   Result<void> added;
   const auto add = [&](const std::string& /*name*/, const Result<NodePtr>& child) {
-    // A node that cannot be read may be an array. A file without it would claim that the array does
-    // not exist.
+    // A node that cannot be read may be an array. A file without that array would claim that the
+    // array does not exist.
     const Error* const error = child ? (*child)->unreadable() : &child.error();
     if (error != nullptr) {
       added = tl::unexpected(*error);
@@ -209,7 +209,7 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
   return Valid{std::move(arrays), validity & *above};
 }
 
-// xarray writes coordinates once, in the nearest common ancestor of the groups that share them.
+// xarray writes shared coordinates only to the nearest common ancestor of the groups that use them.
 Result<Validity> Hierarchy::AddCoordinatesAbove(const NodePtr& group, size_t view, Age max_age,
                                                 std::vector<NodePtr>& arrays) const {
   Validity validity = Moment::Now(*store_).validity();

@@ -26,7 +26,7 @@ namespace zarrfs {
 
 /// A version of a document that is made from several nodes.
 struct MadeDocument {
-  uint64_t text_number = 0;  // the number of its bytes in MadeTexts
+  uint64_t text_number = 0;  // identifies its bytes in MadeTexts
   uint64_t size = 0;         // in bytes
   Version version;           // the version of the source that changed last
   bool operator==(const MadeDocument&) const = default;
@@ -47,8 +47,8 @@ using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
 /// The dimension names of all arrays in the root group, in one view.
 struct RootDimensions {
   std::vector<ArrayDimensions> arrays;  // by name
-  /// The names that arrays share. Absent if they are unknown or come from too many nodes; every
-  /// name then includes its length.
+  /// The names that arrays share. Absent if they are unknown or too many nodes exist; every
+  /// dimension name then includes the dimension's length.
   std::optional<SharedDimensions> names;
   Version newest;  // the version of the source that changed last
 
@@ -58,7 +58,7 @@ struct RootDimensions {
 using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
 
 /// The paths of arrays whose attributes were made with attributes of other nodes. The kernel may
-/// keep the names of their files until one of those nodes changes. Thread-safe.
+/// cache the names of these arrays' files until one of the other nodes changes. Thread-safe.
 class PlacedArrays {
  public:
   /// Adds an array. False if the table is full and the array was not added.
@@ -71,12 +71,12 @@ class PlacedArrays {
   std::set<std::string, std::less<>> paths_ GUARDED_BY(mutex_);
 };
 
-/// True if somebody may read `more` but not `less`. If the owners differ, only permissions that
-/// everybody has count.
+/// True if somebody may read `more` but not `less`. If the owners differ, only a `less` that
+/// everybody may read counts as readable.
 [[nodiscard]] bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more);
 
-/// A cache of the bytes of documents. Each document has a number, the first bits of its digest,
-/// which is the same in every process. Thread-safe.
+/// A cache of the bytes of documents. Each document has a number, the first bits of its digest, so
+/// a document has the same number in every process. Thread-safe.
 class MadeTexts {
  public:
   using Text = std::shared_ptr<const std::string>;

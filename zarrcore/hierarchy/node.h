@@ -31,8 +31,8 @@ struct NodeView {
   std::vector<Document> documents;
   /// A digest of the names and bytes of the documents, for comparison after the node was evicted.
   Digest documents_digest;
-  /// For a group, the name of the document that repeats the documents of all nodes below it
-  /// (Consolidated); "" if the view makes none. It replaces a stored document with this name.
+  /// For a group, the name of the document that contains the documents of all nodes below it
+  /// (Consolidated); "" if the view makes none. It replaces a stored document of the same name.
   std::string consolidated;
   std::vector<std::string> notes;  // see GroupView::notes
   std::optional<ArrayView> array;  // without its documents
@@ -43,7 +43,7 @@ struct NodeView {
 /// The version of a document that was read, or was found absent, to make a node.
 struct SourceDocument {
   std::string_view name;
-  std::optional<Version> version;  // nullopt if it did not exist
+  std::optional<Version> version;  // nullopt if the document did not exist
 };
 
 /// Properties of the parent that decide how a node is shown.
@@ -58,12 +58,13 @@ struct NodeSource {
   std::string path;  // the key of the folder; "" for the root
   // The document that makes the folder a node: kZarrJson, kZarray or kZgroup.
   std::string_view document = kZarrJson;
-  // The documents read; while they are unchanged, the node is current.
+  // The documents that were read or found absent. The node is current while they are unchanged.
   std::vector<SourceDocument> sources;
   bool implicit = false;   // a group without a document of its own, with nodes below it
   bool is_file = false;    // not a Zarr node but a file in an OME group; `path` is its key
   bool below_ome = false;  // this group or an ancestor is an OME group
-  // True if a later version may be indistinguishable. Revalidation then reads the document again.
+  // True if a later version of the documents may be indistinguishable from this one. Revalidation
+  // then reads the documents again.
   bool racy = false;
   FromParent from_parent;
   // Information about the document, with the version of the source that changed last. For an
@@ -73,7 +74,7 @@ struct NodeSource {
 };
 
 struct Node : NodeSource {
-  MemoryBudget::Share memory;  // the memory for bytes_in_memory; destroyed last
+  MemoryBudget::Share memory;  // the reservation for bytes_in_memory; destroyed last
   uint64_t number = 0;  // the number of the snapshot, which increases with each snapshot of a path
   /// The parsed documents. kDamaged, kUnsupported or kTooLarge if they cannot be used; then every
   /// view hides the node.
@@ -82,8 +83,8 @@ struct Node : NodeSource {
   /// True if the node was made from consolidated metadata, and may be used only for listings; see
   /// hierarchy/consolidated_nodes.h.
   bool is_provisional = false;
-  bool has_reports = false;  // something about the node's documents was reported
-  // The mode of .zattrs; documents that repeat it are no more permissive.
+  bool has_reports = false;  // true if something about the node was reported
+  // The mode of .zattrs. Documents that contain the attributes are at most as permissive.
   uint32_t attributes_mode = 0777;
   std::array<NodeView, kMaxViews> views;  // indexed by view number
   std::shared_ptr<ChunkSource> chunks;    // set for an array with a supported layout
@@ -113,7 +114,7 @@ struct Node : NodeSource {
   [[nodiscard]] bool has_zmetadata() const {
     return group() != nullptr && group()->is_stored_as_v2() && group()->stored->has_zmetadata;
   }
-  /// True if the consolidated document in view number `view` stands for a stored .zmetadata, and is
+  /// True if the consolidated document in view number `view` replaces a stored .zmetadata, and is
   /// made regardless of options and of the number of nodes.
   [[nodiscard]] bool keeps_zmetadata(size_t view) const {
     return has_zmetadata() && AllViews()[view]->keeps_stored_v2();

@@ -14,10 +14,11 @@
 namespace zarrfs {
 namespace {
 
-// The number of parts of the index cache. It is small, because some indexes are as large as the
-// share of a small part.
+// The number of splits of the index cache. It is small, because large indexes would not fit into
+// small splits.
 constexpr size_t kIndexCacheParts = 4;
-// If a view lists more files for missing chunks than this, a note warns against copying the view.
+// If a view shows missing chunks as files and an array has more chunks than this, a note warns
+// against copying the view.
 constexpr uint64_t kManyFiles = 100'000;
 
 Digest DigestOf(const std::vector<Document>& documents) {
@@ -38,7 +39,7 @@ size_t SizeInMemory(const Node& node) {
   };
   if (node.metadata) std::visit(add_metadata, *node.metadata);
   if (const ArrayMetadata* array = node.array()) {
-    // The layout, the pipeline and each view also have copies of the codecs and the fill value.
+    // The layout, the pipeline and each view also hold copies of the codecs and the fill value.
     bytes += 4 * array->fill_value.size();
     for (const CodecSpec& codec : array->codecs) bytes += 4 * MemoryOf(codec.configuration);
     // Counts the chunk edges three times, to include their copies in the layout.
@@ -60,7 +61,7 @@ void ShowFile(const Store& store, Node& node) {
   node.metadata = Fail(ErrorCode::kUnsupported, "{}: not part of Zarr", node.path);
   DigestBuilder content;
   content.Add(node.info.version.Fingerprint());
-  // A file that is being written may get new contents without a new version.
+  // The contents of a file that is being written may change without a new version.
   if (node.racy) content.Add(node.number);
   const Digest digest = content.Finish();
   for (size_t v = 0; v < AllViews().size(); ++v) {
@@ -139,7 +140,7 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
       implied && (node->metadata || node->metadata.error().code != ErrorCode::kNotFound);
   if (implied && !is_implied && IsNameOfV2Document(NameOf(path))) return Fail(node->metadata);
   auto folder = is_implied ? Result<ObjectInfo>(*implied) : store_->Stat(path);
-  // Sockets, FIFOs and devices are not nodes either.
+  // Sockets, FIFOs, devices and zarrfs mounts are not nodes.
   if (!folder && (folder.error().code == ErrorCode::kZarrfsMount ||
                   folder.error().code == ErrorCode::kUnsupported)) {
     return Fail(ErrorCode::kNotFound, "{}", folder.error().message);

@@ -26,19 +26,19 @@ struct HierarchyOptions {
   bool keeps_ome = false;  // show OME-Zarr metadata in the version that the store has
   CompressorSet compressors = kAllCompressors;  // the compressors that readers support
   NetcdfFormat netcdf = NetcdfFormat::kAuto;    // the format of the files in the nc view
-  // The maximum stored size of an array that is scanned for strings.
+  // The maximum stored size in bytes of an array that ScanElements() scans.
   uint64_t string_scan = uint64_t{16} << 20;
   OnSuperseded on_superseded = {};
   AnswerReuse reuse = {};  // how long the store's answers about nodes and shards are reused
   /// Called once for each property of the store that is not a fault but that users may want to
   /// know, such as a type that a view does not support.
   Report on_note = {};
-  /// True if other users may access the mount. A consolidated document then omits nodes that fewer
-  /// users may read than its group.
+  /// True if other users may access the mount. A consolidated document then omits nodes with
+  /// stricter permissions than its group.
   bool is_for_others = false;
 };
 
-/// The version of a node's document, and the digest that KnownKinds uses as its key.
+/// The version of a node's document, and the document's key in KnownKinds.
 struct OutlineKey {
   std::optional<Version> version;
   std::optional<Digest> kind;
@@ -61,9 +61,9 @@ class NodeReader {
                                                          const NodePtr& before,
                                                          const Store* listed = nullptr) const;
 
-  /// The outline of a node without parsing its documents, if a similar node was read before and
-  /// nothing was reported about it. If the result is null, call Read(), and then Remember() with
-  /// the value to which `key` was set.
+  /// Makes the outline of a node without parsing its documents, if a similar node was read before
+  /// and nothing was reported about that node. Otherwise, returns null and sets `key`. Then call
+  /// Read(), and Remember() with `key`.
   [[nodiscard]] Result<std::shared_ptr<Outline>> ReadOutline(const std::string& path,
                                                              FromParent from_parent,
                                                              OutlineKey& key) const;
@@ -77,12 +77,12 @@ class NodeReader {
   // Sets the member `chunks` of the node.
   [[nodiscard]] Result<void> FindChunks(Node& node, const NodePtr& before) const;
   void ShowArrayIn(size_t view, Node& node) const;
-  // Reports parts of the array that listed views omit, or the reason why they hide the array.
-  // Unlisted views are ignored, because they may never be used.
+  // ReportNotes() reports the parts of an array that a listed view omits. ReportHidden() reports
+  // why listed views hide an array. Unlisted views are ignored, because they may never be used.
   void ReportNotes(Node& node, std::string_view view, const ArrayView& array) const;
   void ReportHidden(Node& node) const;
-  // Reports a problem of the node through NodeReports. Marks the node, so other nodes with the same
-  // metadata are parsed and reported instead of reusing its result.
+  // Reports a problem of the node through NodeReports. Marks the node, so its outline is not reused
+  // for nodes with the same metadata, and their problems are reported, too.
   void ReportFault(Node& node, const Error& fault) const {
     node.has_reports = true;
     reports_.ReportFault(node, fault);

@@ -6,7 +6,8 @@
 namespace zarrfs {
 namespace {
 
-// Above this number, the set is cleared and everything is reported again.
+// Maximum number of recorded reports. At this number, the record is cleared, and everything is
+// reported again.
 constexpr size_t kMaxReported = 1u << 20;
 
 }  // namespace

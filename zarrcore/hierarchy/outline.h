@@ -31,18 +31,18 @@ using OutlinePtr = std::shared_ptr<const Outline>;
 /// permissions. It does not change if only the content of documents changes.
 [[nodiscard]] uint64_t ShapeOf(const Node& node);
 
-/// Makes the outline of a node. The outline is valid as long as the node is.
+/// Makes the outline of a node. The outline is valid while the node is.
 [[nodiscard]] std::shared_ptr<Outline> OutlineOf(const Node& node);
 
 /// Approximate memory of an outline, in bytes.
 [[nodiscard]] size_t MemoryOf(const Outline& outline);
 
-/// A table that maps digests of documents (metadata/decisive.h) and their place in the hierarchy to
-/// the views that show such nodes, so listings need not parse the documents. Thread-safe.
+/// A table that maps the digest of a document (metadata/decisive.h) and its place in the hierarchy
+/// to the views that show such a node, so listings need not parse the document. Thread-safe.
 class KnownKinds {
  public:
-  /// The cache key of an outline, computed from the document and the properties that its node
-  /// inherits. nullopt if the document must be parsed.
+  /// Returns the key of a document in the table, computed from the document and the properties that
+  /// its node inherits. nullopt if the document must be parsed.
   [[nodiscard]] static std::optional<Digest> KeyOf(std::string_view zarr_json,
                                                    std::string_view path,
                                                    const FromParent& from_parent);
@@ -50,8 +50,8 @@ class KnownKinds {
   /// Sets the kind and shape of an outline whose document has this key. False if the key is
   /// unknown.
   [[nodiscard]] bool Complete(const Digest& key, Outline& outline) const;
-  /// Records which views show `node`, for other documents with this key. Does nothing if a problem
-  /// of the node was reported.
+  /// Records which views show `node`, for other documents with this key. Does nothing if the node
+  /// is unusable, if something about it was reported, or if it is a group below an OME group.
   void Add(const Digest& key, const Node& node);
 
  private:

@@ -18,9 +18,8 @@ namespace {
 
 constexpr uint64_t kMaxScannedBytes = 1u << 20;
 constexpr uint64_t kMaxScannedChunks = 64;
-constexpr uint64_t kMaxChunks = 4096;  // in an array of strings or with one dimension
-// Maximum decoded size of one-dimensional arrays, as a multiple of the stored size that
-// `string_scan` allows.
+constexpr uint64_t kMaxChunks = 4096;  // for arrays of strings and one-dimensional arrays
+// Maximum decoded size of one-dimensional arrays, as a multiple of `string_scan`.
 constexpr uint64_t kMaxExpansion = 16;
 // Number of chunks that are looked up concurrently in a slow store.
 constexpr size_t kLookedForAtOnce = 64;
@@ -76,7 +75,8 @@ Result<TextRange> RangeOfChunk(const ChunkSource& source, const ChunkLocation& a
   return range;
 }
 
-// Returns the lengths of the strings in a chunk. A chunk that is not stored has no strings.
+// Returns the range of the lengths of the strings in a chunk. A chunk that is not stored counts as
+// a chunk without strings.
 Result<TextRange> RangeOfChunk(const ChunkSource& source, InnerIndex chunk) {
   for (int attempt = 1;; ++attempt) {
     const auto found = source.Locate(chunk, attempt == 1 ? kAnyAge : Age{0});

@@ -35,7 +35,7 @@ bool DependOnOthers(const ArrayDimensions& array, const SharedDimensions& shared
   return false;
 }
 
-// True for a node that no reader of this mount may read. Such a node is omitted.
+// True if the mount may not read the node, which is then omitted.
 bool IsDenied(const std::string& /*path*/, const Result<NodePtr>& node) {
   return !node && node.error().code == ErrorCode::kPermissionDenied;
 }

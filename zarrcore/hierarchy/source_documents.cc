@@ -48,11 +48,11 @@ Result<void> DecideSeparator(const Store& store, const std::string& folder, Arra
     if (found) naming.Decide(form);
     if (found) break;
     if (IsTemporary(found.error().code)) return Fail(found);
-    // Reading the chunk returns the same error.
+    // Any other error is ignored, because reading the chunk returns the same error.
     if (found.error().code != ErrorCode::kNotFound) break;
   }
-  // In a slow store a listing needs many requests. There, chunks are looked up with both separators
-  // instead.
+  // A slow store is not listed, because a listing needs many requests. Its chunks are looked up
+  // with both separators instead.
   if (!naming.is_decided() && store.AnswersFast()) {
     const auto listed = DecideByListing(store, folder, *grid, naming);
     if (!listed && IsTemporary(listed.error().code)) return Fail(listed);
@@ -74,7 +74,7 @@ Result<void> TakeMemory(Node& node, std::string_view name, uint64_t bytes) {
   return {};
 }
 
-// Memory of a node while it is read, unless its documents are large.
+// Memory reserved to read a node, unless its documents are large.
 constexpr uint64_t kMemoryOfSmallNode = 256u << 10;
 constexpr uint64_t kSmallDocument = 4u << 10;
 
@@ -112,13 +112,13 @@ Result<Text> ReadSource(const Store& store, Node& node, std::string_view name) {
   }
   if (whole.error().code == ErrorCode::kNotFound) return std::nullopt;
   if (IsVerdict(whole.error().code)) {
-    // The version may be later than the rejected bytes, so the node is racy and is checked each
-    // time.
+    // The version from Stat() may be later than the rejected bytes, so the node is racy, and each
+    // revalidation reads it again.
     if (const auto info = store.Stat(key)) add(*info);
     node.racy = true;
     if (name != kZattrs) node.document = name;
   }
-  // The document is not a regular file, but a FIFO for example. The node must not look absent,
+  // The document is not a regular file but, for example, a FIFO. The node must not look absent,
   // because an array may exist here.
   if (whole.error().code == ErrorCode::kUnsupported) {
     return Fail(ErrorCode::kDamaged, "{}", whole.error().message);
@@ -179,8 +179,8 @@ Result<NodeMetadata> ReadZgroup(const Store& store, Node& node, const V2Texts& t
 }
 
 Result<NodeMetadata> ReadZarray(const Store& store, const Node& node, const V2Texts& texts) {
-  // An array needs its attributes, because without scale_factor readers would get other values. A
-  // writer may be writing the file now.
+  // An array is not shown without its attributes, because readers would get wrong values without
+  // scale_factor. The error may end soon, because a writer may be writing .zattrs now.
   if (!texts.attributes) return Fail(texts.attributes);
   if (const auto zattrs = texts.zattrs()) {
     if (auto json = ParseJson(zattrs->text, zattrs->key); !json) return Fail(json);

@@ -44,7 +44,7 @@ namespace zarrfs {
 [[nodiscard]] bool IsNodeNameBelow(const Node& group, std::string_view name);
 
 /// True if a folder of this name may be a node below an array. Names of chunks in the store or in a
-/// view are excluded. Such nodes are found by path, but not listed.
+/// view are excluded. Nodes below an array are found by path, but not listed.
 [[nodiscard]] bool IsNodeNameBelowArray(std::string_view name);
 
 /// True if a file with this name may be shown in the folder of an OME group.
