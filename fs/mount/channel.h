@@ -29,9 +29,9 @@ struct Message {
     // must read FUSE_INIT itself.
     kMounted,
     kEnd,       // the mount has ended or is about to end, so the worker must exit
-    kLogLevel,  // the name of the level
-    // kCacheSizes: the capacities of the index cache and the cache, and the memory limit (0: the
-    // default), in bytes.
+    kLogLevel,  // changes the log level; the text is the name of the level
+    // kCacheSizes changes the capacities of the index cache and the cache, and the memory limit (0:
+    // the default). Its numbers are in bytes.
     kCacheSizes,
     // Requests to the keeper from another program of the user or of root. The keeper answers with
     // kReady or kFailed.
@@ -47,7 +47,7 @@ struct Message {
   Kind kind = Kind::kEnd;
   std::array<uint64_t, 3> numbers = {};
   std::string text = {};
-  Descriptor passed = {};  // in a received message: the descriptor that came with it
+  Descriptor passed = {};  // the descriptor that a received message carries
 };
 
 class Channel {

@@ -78,8 +78,8 @@ Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted&
   const Descriptor mount = NewMount(options, device);
   if (!mount) return CannotReplace("fsopen");
   if (Attach(mount, place, MOVE_MOUNT_BENEATH)) {
-    // Unmounts through the descriptor. The dead mount may have been detached in the meantime, and
-    // its path may now lead to another mount.
+    // Unmounts through the descriptor, because the dead mount may have been detached in the
+    // meantime, and its path may now lead to another mount.
     if (umount2(PathOf(place).c_str(), MNT_DETACH) != 0 && errno != EINVAL) {
       spdlog::warn("{}: the dead mount cannot be detached: {}", dead.path, ErrnoText(errno));
     }
@@ -98,7 +98,7 @@ Result<void> ClearDeadMounts(const std::string& path) {
 
 void AbortConnection(const Descriptor& device, dev_t number, const std::string& path) {
   // The kernel does not reuse the number while this mount's connection exists. So if the connection
-  // still exists after opening the file, the file is the right one.
+  // still exists after the abort file was opened, the file belongs to this connection.
   const Descriptor abort = OpenAbort(number);
   if (abort && IsConnected(device) && write(abort.get(), "1", 1) == 1) return;
   // A forced unmount has the same effect as the abort file: the kernel aborts the connection first.

@@ -3,8 +3,8 @@
 // bare folder would fail with ENOENT, and Zarr readers would use the fill value.
 //
 // So the next mount at that path must never expose the bare folder. The new mount is attached
-// beneath the dead mount, which is then detached (MOVE_MOUNT_BENEATH, Linux 6.5), or over the dead
-// mount. Only root can do either: fusermount3 refuses to mount on a dead mount.
+// beneath the dead mount (MOVE_MOUNT_BENEATH, Linux 6.5), which is then detached, or on top of the
+// dead mount. Only root can do either: fusermount3 refuses to mount on a dead mount.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@
 
 namespace zarrfs {
 
-/// Stands for the device number of a mount that another program made. Its keeper does not see that
-/// mount.
+/// Used in place of the device number of a mount that another program made. The keeper of that
+/// mount does not see the mount.
 inline constexpr dev_t kGivenMount = 0;
 
 /// Publishes this process as the keeper of `mount` until the returned descriptor is closed. Empty,
@@ -25,8 +25,8 @@ inline constexpr dev_t kGivenMount = 0;
 /// /proc/net/unix. Any process can give a socket this name, so the caller must check the processes.
 [[nodiscard]] std::vector<pid_t> KeepersIn(std::string_view sockets, dev_t mount);
 
-/// The processes in this network namespace that have claimed to be a keeper of the mount; see
-/// KeepersIn().
+/// Returns the processes in this network namespace that have claimed to be a keeper of the mount;
+/// see KeepersIn().
 [[nodiscard]] std::vector<pid_t> NamedKeepers(dev_t mount);
 
 }  // namespace zarrfs

@@ -18,7 +18,7 @@ namespace zarrfs {
 
 class MountFolder {
  public:
-  /// Opens the folder. `path` must be resolved; symbolic links that appeared since are not
+  /// Opens the folder. `path` must be resolved; symbolic links that appeared after that are not
   /// followed. Triggers no automount.
   [[nodiscard]] static Result<MountFolder> Open(const std::string& path);
 
@@ -65,8 +65,8 @@ class MountFolder {
 /// unknown.
 [[nodiscard]] uint64_t MountIdOf(const Descriptor& place);
 
-/// Makes a mount as libfuse does, with the FUSE connection `device`, without attaching it to a
-/// folder. Empty, with errno set, on failure.
+/// Makes a mount with the FUSE connection `device` and libfuse's mount parameters, but does not
+/// attach the mount to a folder. Empty, with errno set, on failure.
 [[nodiscard]] Descriptor NewMount(const MountOptions& options, const Descriptor& device);
 
 /// Attaches a mount of NewMount() to `place`; `flags` as for move_mount(2). False, with errno set,

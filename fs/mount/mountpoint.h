@@ -1,5 +1,5 @@
-// Checks STORE and MNT before anything is mounted. Every error message is one line that tells the
-// user what to do.
+// Checks the arguments STORE and MNT before anything is mounted. Every error message is one line
+// that tells the user what to do.
 #pragma once
 
 #include <memory>
@@ -36,9 +36,9 @@ struct MountPoint {
 /// descriptor and the source are checked. The process must not have threads yet.
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
-/// A folder that was created for a mount. The destructor removes it, unless something is still
-/// mounted on it. It is removed through a descriptor of its parent, so nobody can redirect the
-/// removal to another folder.
+/// A folder that was created for a mount. The destructor removes the folder, unless something is
+/// still mounted on it. The removal uses a descriptor of the parent, so nobody can redirect it to
+/// another folder.
 class MadeMountPoint {
  public:
   /// Creates the folder; does nothing if the path exists.

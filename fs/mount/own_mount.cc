@@ -200,11 +200,12 @@ Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options
     if (resends_) {
       shared_ = std::move(own);
     } else if (is_given_ && !CloneDevice(connection_)) {
-      // Requests that a worker has read could neither be resent nor fail, so readers would hang.
+      // The mount must end with this worker: the requests that it has read could neither be resent
+      // nor fail, so readers would hang.
       outlives_workers_ = false;
     }
   } else if (answer_.empty()) {
-    // The next worker may run with another version of libfuse than the first worker.
+    // The next worker may use another version of libfuse than the first worker.
     answer_ = AnswerOf(options, init_);
     init_ = OnlyGiven(init_, answer_);
   }

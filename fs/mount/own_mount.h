@@ -35,8 +35,8 @@ class OwnMount {
   /// Makes the mount, in place of the dead mount if one exists, or takes over the connection of a
   /// given mount. The process must not have threads.
   [[nodiscard]] Result<void> Make(const MountOptions& options);
-  /// Unmounts the mount if it is on top at the mount point; succeeds if it no longer exists. A
-  /// given mount ends with its connection, so nothing is unmounted.
+  /// Unmounts the mount if it is on top at the mount point; succeeds if the mount no longer exists.
+  /// Does nothing for a given mount, which ends with its connection.
   [[nodiscard]] Result<void> Unmount(bool detach) const;
   /// Unmounts after a failed start. A mount that replaced a dead mount stays, and becomes a dead
   /// mount once its worker has ended.

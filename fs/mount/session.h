@@ -14,8 +14,8 @@ namespace zarrfs {
 /// set-uid bits, permissions checked by the kernel), and those added by `options`.
 [[nodiscard]] std::string LibfuseOptions(const MountOptions& options);
 
-/// Returns why requests do not use io_uring; "" if they use it. With io_uring, no other worker can
-/// take over after a worker has ended.
+/// Returns why requests do not use io_uring; "" if they do. With io_uring, no other worker can take
+/// over after a worker has ended.
 [[nodiscard]] std::string WhyNoIoUring(const MountOptions& options);
 
 /// The answer to FUSE_INIT that a worker with these options gives; see AnswerTo().

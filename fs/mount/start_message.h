@@ -8,8 +8,8 @@
 // occur once, none may be missing, and none may be unknown.
 //
 // The format is the contract between a keeper and newer programs, because a keeper is never
-// replaced. A program either serves keepers of a format or refuses them by the number of the
-// format. The messages of a Channel between keeper and worker are part of the format.
+// replaced. A program reads the number of the keeper's format, and either serves the keeper or
+// refuses to. The messages of a Channel between keeper and worker are part of the format.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +67,8 @@ struct StartMessage {
 
   // --- For a fetcher -----------------------------------------------------------------------------
   uint64_t begun = kNoDescriptor;  // a pipe to which the fetcher writes its version of the channel
-  // The secrets of headers= and query= (SetSecrets, SecretsOf), also set for a trial: those of the
-  // store, and of each prefix of virtual= that is not local.
+  // The secrets of headers= and query= (SetSecrets, SecretsOf), for the store and for each remote
+  // prefix of virtual=. Also set for a trial.
   std::vector<std::string> secrets = {};
 
   // --- For a trial -------------------------------------------------------------------------------
@@ -81,8 +81,8 @@ struct StartMessage {
 
 [[nodiscard]] std::string ToText(const StartMessage& state);
 
-/// Parses a start message. kUnsupported if it has another format; kDamaged if it is malformed or
-/// inconsistent.
+/// Parses a start message. Fails with kUnsupported if the message has another format, and with
+/// kDamaged if it is malformed or inconsistent.
 [[nodiscard]] Result<StartMessage> ParseStartMessage(std::string_view text);
 
 /// Reads the contents of the memory file `file`, and closes the file.
@@ -93,8 +93,8 @@ struct StartMessage {
 [[nodiscard]] StartMessage WithOptions(const MountOptions& options,
                                        const std::vector<std::string>& config_in_force);
 
-/// Parses the options of a start message. kInvalidArgument for options that this program does not
-/// know.
+/// Parses the options of a start message. Fails with kInvalidArgument for options that this program
+/// does not know.
 [[nodiscard]] Result<MountOptions> OptionsOf(const StartMessage& state);
 
 /// Stores the secrets of headers= and query= in a start message, and reads them from it.
