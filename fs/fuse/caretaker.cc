@@ -76,7 +76,8 @@ std::optional<Caretaker::Found> Caretaker::FindChunk(const Place& folder,
   }
   const auto [rank, shown, naming] = NamingIn(word->second, folder.view);
   if (!shown) {
-    // In views that show arrays of strings, an array of strings has one chunk.
+    // The journal does not have the chunks of arrays of strings. In views that show such an array,
+    // it has one chunk.
     const bool may_be = in_array && IsFlat(name, false);
     return may_be ? std::optional(Found{}) : std::nullopt;
   }

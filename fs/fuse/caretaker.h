@@ -3,7 +3,7 @@
 // The caretaker reads nothing from the store, so the store cannot crash it. If a lookup fails, Zarr
 // readers assume that the chunk does not exist and use the fill value. So each name that a chunk or
 // document may have is a file whose READ fails with EIO. Listings, and lookups of other names, fail
-// with EIO; no lookup says that a name does not exist. The folders are known from the IdJournal.
+// with EIO; no lookup says that a name does not exist. The IdJournal lists the known folders.
 //
 // The folder .zarrfs has the file `options`, which states why the workers crashed. Not thread-safe:
 // the session must have one thread.

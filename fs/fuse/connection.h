@@ -1,6 +1,6 @@
 // The connection of a mount to the kernel, which one process passes on to the next.
 //
-// A mount lives as long as an open file description of its /dev/fuse exists. Through that
+// A mount lives while an open file description of its /dev/fuse device exists. Through that
 // description, one process after the other can answer the kernel. The only difficulty is FUSE_INIT,
 // which the kernel sends only once. Every new session gets a copy of that message. The kernel uses
 // the first answer, and later answers must promise the same (OnlyGiven).
@@ -22,9 +22,9 @@ namespace zarrfs {
 /// agree.
 inline constexpr size_t kMaxRead = size_t{1} << 20;
 
-/// The limit of READs of a mount that the kernel sends without waiting for replies. It is large
-/// enough to keep all connections of a store busy: a chunk larger than the kernel's readahead takes
-/// two READs. `connections` is 0 for a store that is not behind a network.
+/// Returns the number of READs of a mount that the kernel may send without waiting for replies. It
+/// is large enough to keep all connections of a store busy: a chunk larger than the kernel's
+/// readahead takes two READs. `connections` is 0 for a store that is not behind a network.
 [[nodiscard]] uint32_t MaxBackground(uint32_t connections);
 
 /// Sets the capabilities and limits that every session of a mount must announce in its answer to
@@ -61,8 +61,8 @@ void AnswerTo(fuse_session* session, std::string_view init);
 
 /// True if the kernel that sent `init` supports Resend() (Linux 6.9).
 [[nodiscard]] bool CanResend(std::string_view init);
-/// Makes the kernel resend the requests that were read but not answered. Any process may read them
-/// again.
+/// Makes the kernel resend the requests that were read but not answered. Any process may read the
+/// resent requests.
 void Resend(int device);
 
 /// Makes the kernel look up every name again (FUSE_NOTIFY_INC_EPOCH, Linux 6.16). False, with errno
@@ -70,7 +70,7 @@ void Resend(int device);
 bool IncEpoch(int device);
 
 /// True if the connection still exists: the mount or a program that uses it still exists, and the
-/// connection was not aborted. Polls only the device, so never blocks.
+/// connection was not aborted. Never blocks, because it only polls the device.
 [[nodiscard]] bool IsConnected(const Descriptor& device);
 
 }  // namespace zarrfs

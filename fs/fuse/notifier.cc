@@ -125,7 +125,7 @@ bool Notifier::SendNames(const Changes& changes) {
 }
 
 void Notifier::NotifyNow(const Changes& changes) {
-  // If the kernel cannot invalidate all names at once, none is cached without a timeout.
+  // If one notification cannot invalidate all names, no name is cached without a timeout.
   if (!can_invalidate_all_) return;
   if (!SendNames(changes)) InvalidateAll();
 }

@@ -11,9 +11,9 @@
 // (fuse_direntplus_link), not the epoch of the request. So a new epoch is sent two more times,
 // after delays in which listings can finish.
 //
-// After Start(), a thread of the notifier sends the messages, because the kernel may make the
-// sender wait for requests in progress. Changes are batched: they are sent kGather after the first
-// change, at most once per kBurstPeriod. Thread-safe.
+// After Start(), a thread of the notifier sends the notifications, because the kernel may make the
+// sender wait for requests in progress. Changes are batched: a batch is sent kGather after its
+// first change, and at most one batch per kBurstPeriod. Thread-safe.
 #pragma once
 
 #include <fuse_lowlevel.h>

@@ -1,8 +1,8 @@
 // OpenFolders: the folders that the kernel has open, by handle.
 //
 // A handle outlives the process that created it. An unknown handle was created by another process,
-// so its folder is opened again; see Put(). Therefore no two processes of a mount may use the same
-// numbers. Thread-safe.
+// so its folder is opened again; see Put(). Therefore no two processes of a mount may create the
+// same handle. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -30,8 +30,8 @@ namespace zarrfs {
 
 class Reply {
  public:
-  /// For the first run of a handler, in which it cannot be interrupted. If the handler fails with
-  /// kWouldBlock, nothing is sent, and must_wait() becomes true.
+  /// For the first run of a handler, during which the request cannot be interrupted. If the handler
+  /// fails with kWouldBlock, nothing is sent, and must_wait() becomes true.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as)
       : request_(request), metrics_(metrics), counted_as_(counted_as), trial_(true) {}
   /// For a handler whose request can be interrupted while it runs.
@@ -82,7 +82,8 @@ class Reply {
     if (!Claim(RequestResult::kOk, bytes.size())) return;
     fuse_reply_buf(request_, reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
-  /// False if the request was interrupted. The kernel then never releases the opened file.
+  /// Sends the reply to OPEN or OPENDIR. False if the request was interrupted; the kernel then
+  /// never releases the opened file.
   [[nodiscard]] bool Opened(const fuse_file_info& info) {
     return Claim(RequestResult::kOk) && fuse_reply_open(request_, &info) == 0;
   }

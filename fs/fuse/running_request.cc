@@ -30,7 +30,7 @@ RunningRequest::Places& RunningRequest::ThePlaces() {
 }
 
 RunningRequest::Place& RunningRequest::ThisThread() {
-  // Never freed, because libfuse's threads live as long as the process.
+  // Never freed, because libfuse's threads live until the process ends.
   thread_local Place& place = [&]() -> Place& {
     Places& places = ThePlaces();
     const MutexLock lock(places.mutex);

@@ -3,8 +3,8 @@
 //
 // Stores that usually answer fast may also hang, on a failing or overloaded disk. A request that
 // has run for a tenth of a second or longer becomes interruptible, as in a waiting room: an
-// interruption is answered at once, and the late answer is dropped. Shorter requests cost next to
-// nothing: a watching thread finds long ones within half a second. The same thread logs requests
+// interruption is answered immediately, and the late answer is dropped. Shorter requests cost next
+// to nothing: a watching thread finds long ones within half a second. The same thread logs requests
 // that take very long, including those in waiting rooms.
 #pragma once
 

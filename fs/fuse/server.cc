@@ -272,7 +272,7 @@ struct Server::Handlers {
   static Server& Self(fuse_req_t request) {
     return *static_cast<Server*>(fuse_req_userdata(request));
   }
-  // Counts a request that is answered at once.
+  // Counts a request that is answered immediately, without Answer().
   static void CountAnswered(fuse_req_t request, Operation operation) {
     Self(request).tree_->metrics().End({operation}, RequestResult::kOk);
   }

@@ -5,8 +5,9 @@
 // trial on the thread that received the request. In a trial it must not wait for memory. It may
 // wait only for a store that answers fast, and only while enough threads are free, because a disk
 // may hang. If the trial fails, the handler runs again in a waiting room, where it may wait for the
-// store. If it then lacks memory, it waits for its turn and runs once more as the only request with
-// memory. So a thread is always free for requests that can be answered from caches.
+// store. A handler that lacks memory there waits for its turn and runs a last time, as the only
+// request that holds memory. So a thread is always free for requests that can be answered from
+// caches.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -75,8 +76,8 @@ class Server {
 
     [[nodiscard]] uint32_t busy() const { return names_ + data_; }
 
-    // Held while a receiving thread answers a request. False if the thread must pass the request
-    // on.
+    // Held while a receiving thread answers a request. False if the thread must pass the request to
+    // a waiting room.
     class Slot {
      public:
       Slot(Threads& threads, bool is_data);
@@ -111,7 +112,7 @@ class Server {
   struct Fallback;
   // Runs `handler`, a void(Reply&), up to three times, so it must be repeatable. If the request is
   // interrupted before the handler replies, the reply is the result of `interrupted`, which must
-  // not wait, or EINTR if it fails. In either case the request counts as failed.
+  // not wait, or EINTR if `interrupted` fails. In either case the request counts as failed.
   static Result<Entry> NoEntry() { return Fail(ErrorCode::kInterrupted, "interrupted"); }
   template <typename Handler, typename Interrupted = decltype(&NoEntry)>
   void Answer(fuse_req_t request, Subject subject, Handler handler,

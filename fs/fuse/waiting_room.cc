@@ -74,7 +74,7 @@ std::pair<std::shared_ptr<PendingRequest>, uintptr_t> NewPendingRequest(
 }
 
 // True while this thread registers an interruption handler. If the request was already interrupted,
-// libfuse calls OnInterrupt() at once.
+// libfuse calls OnInterrupt() immediately.
 thread_local bool registering = false;
 thread_local bool interrupted_already = false;
 

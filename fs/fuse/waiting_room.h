@@ -33,13 +33,13 @@ struct RequestCallbacks {
   std::function<void(std::chrono::seconds)> on_long;
 };
 
-/// The state shared by the handler of a request and its interruption. Lives as long as the handler
-/// runs.
+/// The state shared by the handler of a request and its interruption. Exists until the handler has
+/// returned.
 struct PendingRequest {
   std::atomic<bool> answered{false};
   RequestCallbacks callbacks;
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
-  bool is_logged = false;  // LogLongRequests() has logged the request
+  bool is_logged = false;  // true if LogLongRequests() has logged the request
   /// Returns true to exactly one caller, which must reply; no other caller may use the request
   /// afterwards.
   bool Claim() { return !answered.exchange(true); }
@@ -50,7 +50,8 @@ struct PendingRequest {
 [[nodiscard]] std::shared_ptr<PendingRequest> MakeInterruptible(fuse_req_t request,
                                                                 RequestCallbacks callbacks);
 
-/// Logs each request that has had a PendingRequest for `time`, once, even if it was answered.
+/// Logs each request whose PendingRequest has existed for `time`, even if the request was answered.
+/// Logs no request twice.
 void LogLongRequests(std::chrono::seconds time);
 
 /// The number of requests that have a PendingRequest but no answer yet, and the age of the oldest.
