@@ -38,8 +38,8 @@ bool ArrayOrder::TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates&
   if (crowd.is_over && crowd.ahead.empty()) return false;
   if (chunk < next) return next - chunk <= kNear;
   if (chunk <= tip || chunk - tip > kNear) return false;
-  // Threads that share a scan need one prediction for all of it. If the prediction must begin anew
-  // often, these readers do not share a scan.
+  // Threads that share a scan need a single prediction for the whole scan. If the prediction must
+  // restart often, these readers do not share a scan.
   crowd.is_over = ++crowd.restarts > kMaxRestarts;
   crowd.size /= 2;
   if (crowd.is_over) {
@@ -69,7 +69,7 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
   };
   const uint64_t before = sum(recent_.begin(), recent_.begin() + half);
   if (before >= sum(recent_.end() - half, recent_.end())) return false;
-  readers_.clear();  // their loops were learned by chance from the chunks of the crowd
+  readers_.clear();  // the crowd's chunks formed their loops by chance
   Reader crowd{.newest = chunk, .steps = kMinSteps, .size = kCrowd, .is_crowd = true};
   grid_.Coordinates(last.chunk, crowd.at);
   crowd.tip = crowd.at;
@@ -241,8 +241,8 @@ void ArrayOrder::AdoptBox(Reader& reader) const {
         is_aligned && (begin - static_cast<int64_t>(side.begin)) % (side.length + side.step) == 0;
   }
   reader.is_box = true;
-  // A box that is not aligned may belong to a reader in random order, so that reader must make
-  // another step first.
+  // A box that is not aligned may come from random access, so the reader must make another step
+  // before chunks are fetched.
   if (is_aligned) reader.steps = kMinSteps;
   reader.steps = std::max(reader.steps, kMinSteps - 1);
   reader.size = kMaxAhead;
@@ -284,7 +284,7 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
       ++reader.steps;
     } else if (TurnLoop(reader, at) || MakeSure(reader, at)) {
       ++reader.steps;
-    } else if (!BeginLoop(reader, at)) {  // not counted, because it is often chance
+    } else if (!BeginLoop(reader, at)) {  // not counted as a step, because it is often chance
       return false;
     }
   } else if (MakeSure(reader, at)) {
@@ -319,8 +319,8 @@ bool ArrayOrder::AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) cons
   for (size_t i = 0; i < rank; ++i) {
     const size_t axis = inner.axis == 0 ? i : rank - 1 - i;
     const bool is_known = std::ranges::find(reader.loops, axis, &Loop::axis) != reader.loops.end();
-    // Guesses a step along the nearest axis that is not known. Its length is unknown, so no axis
-    // beyond it is guessed.
+    // Guesses a step along the nearest axis without a learned loop. The length of the guessed loop
+    // is unknown, so no axis beyond it is guessed.
     if (!is_known && grid_.counts()[axis] > 1) return Move({axis, step, at[axis]}, at);
   }
   return false;

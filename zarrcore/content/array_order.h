@@ -2,15 +2,16 @@
 // requests. Not thread-safe.
 //
 // A reader of several chunks usually iterates over a box of the array in nested loops: rows (C
-// order), columns (F order), backwards, every n-th chunk, slabs along an axis. The loops of a
-// Reader are learned from its requests. A repeated step is the innermost loop. When that loop
+// order), columns (F order), backwards, every n-th chunk, slabs along an axis. ArrayOrder learns
+// the loops of each Reader from its requests. A repeated step is the innermost loop. When that loop
 // restarts, another axis advances and becomes the next loop. The loops predict the chunks ahead. If
-// the next axis is not learned yet, it is guessed: the next axis in C order, or in F order.
+// the next loop is not learned yet, ArrayOrder guesses its axis: the next axis in C order, or in F
+// order.
 //
 // A step to a chunk that is not a neighbour may come from a reader that skips chunks, or from
-// another reader. In a pool, for example, each worker reads its own block. Both hypotheses are
-// followed. Blocks usually have the size of previous blocks, so a reader that starts a row is
-// expected to read a box of the usual size, and nothing beyond.
+// another reader. In a worker pool, for example, each worker reads its own block. ArrayOrder
+// follows both hypotheses. Blocks usually have the size of previous blocks, so a reader that starts
+// a row is expected to read a box of the usual size, and nothing beyond.
 //
 // Threads that share a scan in C order request chunks in an order that loops cannot explain. These
 // threads are a *crowd*. A crowd is recognized by chunks that are close together, advance, and are
@@ -19,7 +20,7 @@
 // Prefetching starts after a few steps in order, or after one step to the next chunk of the row.
 // Each time a quarter of the chunks ahead has been read, the number of chunks ahead grows
 // eightfold, up to a window. Beyond a learned end of a loop, it doubles. For a box of the usual
-// size, a whole window is fetched at once. For readers in random order, almost nothing is fetched.
+// size, a whole window is fetched immediately. For random access, almost nothing is fetched.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +45,8 @@ class ArrayOrder {
 
   struct Next {
     std::vector<InnerIndex> chunks{};  // chunks to fetch now, in the expected order
-    /// The chunks that are expected after `chunks`. They may be fetched in one request with a
-    /// neighbour in `chunks`; some of them may be cached.
+    /// The chunks that are expected after `chunks`. Each may be fetched in one request with a
+    /// neighbour in `chunks`. Some of them may already be cached.
     std::vector<InnerIndex> later{};
   };
   /// Records that a reader requests a chunk, possibly again. Returns the chunks to fetch, usually
@@ -65,11 +66,11 @@ class ArrayOrder {
   static constexpr size_t kGrowthBeyond = 2;  // the growth factor beyond a learned end of a loop
   static constexpr size_t kMaxAhead = 8192;
   static constexpr size_t kMaxLater = 1024;
-  static constexpr size_t kAlike = 2;  // number of similar boxes that predict the next one
+  static constexpr size_t kAlike = 2;  // number of similar boxes that predict the next box
   // The latest kCrowd/2 to kCrowd chunks form a crowd if they advance, span at most kCrowdSpan
   // times their number, and at least kUnexpected of them were unexpected.
   static constexpr size_t kCrowd = 32;
-  static constexpr double kCrowdSpan = 1.4;    // the maximum ratio of their span to their number
+  static constexpr double kCrowdSpan = 1.4;    // max ratio of the span of chunks to their number
   static constexpr ptrdiff_t kUnexpected = 3;  // the minimum number of unexpected chunks
   static constexpr int kMaxRestarts = 3;
   // The maximum distance between threads of a crowd, in chunks.
@@ -111,41 +112,47 @@ class ArrayOrder {
     ChunkCoordinates tip{};             // the last of the chunks ahead
     bool is_over = false;               // true if no chunk is expected after `tip`
     bool is_crowd = false;
-    // The number of restarts of a crowd since it requested a chunk that was ahead.
+    // For a crowd, the number of restarts since it last requested a chunk in `ahead`.
     int restarts = 0;
     std::deque<Ahead> ahead{};
     size_t fetched = 0;  // the number of chunks in `ahead` that were fetched
   };
 
-  // These functions return true if `reader` made the request for the chunk.
+  // TakeAhead() returns true if `reader` was expected to request the chunk. Follow() returns true
+  // if the chunk was not expected but continues the loops of `reader`. Both then update `reader`.
   bool TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
   bool Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
 
-  // Records a chunk. True if the chunk completes a crowd, which then becomes the first reader.
+  // Records a chunk. Returns true if the chunk completes a crowd, which then becomes the first of
+  // readers_.
   bool MakeCrowd(uint64_t chunk, bool is_expected);
-  // True if an unexpected chunk belongs to a crowd, because the crowd skipped it, or because it is
-  // just beyond all chunks ahead.
+  // True if an unexpected chunk belongs to a crowd, because the crowd skipped the chunk, or because
+  // the chunk is just beyond all chunks ahead.
   bool TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates& at) const;
 
-  // A new reader for a chunk that no reader expected. It may take over the loops of a reader that
-  // has jumped far away.
+  // Returns a new reader for a chunk that no reader expected. The new reader gets the loops of a
+  // reader at the end of its loops that may have jumped to this chunk.
   [[nodiscard]] Reader Begin(uint64_t chunk, const ChunkCoordinates& at) const;
   // True if each of the innermost `loops` loops is at its end.
   [[nodiscard]] bool IsAtEnd(const Reader& reader, size_t loops) const;
-  // The box that a reader has read. nullopt if the box is known to be incomplete.
+  // Returns the box that a reader has read, or nullopt if the box is known to be incomplete.
   [[nodiscard]] std::optional<Box> BoxOf(const Reader& reader) const;
-  // The usual box of readers whose innermost loop is like `innermost`. If two boxes are possible,
-  // the smaller one.
+  // Returns the usual box of readers whose innermost loop is like `innermost`, or nullopt if they
+  // have no usual box. If boxes differ in length along an inner axis, the usual box has the
+  // smallest length.
   [[nodiscard]] std::optional<Box> UsualBox(const Loop& innermost) const;
   // Sets the loops of a reader that has just begun its first loop to the loops of the usual box.
   void AdoptBox(Reader& reader) const;
 
-  // The number of steps of the innermost loop to `at`; nullopt if the loop does not pass `at`.
+  // Returns the number of steps of the innermost loop to `at`, or nullopt if the loop does not pass
+  // `at`.
   [[nodiscard]] std::optional<int64_t> StepsTo(const Reader& reader,
                                                const ChunkCoordinates& at) const;
-  // Learns that the innermost loop has restarted at `at`. That chunk was expected, possibly later.
+  // Learns that the innermost loop has restarted at `at`. The chunk at `at` was expected, but
+  // possibly later.
   void LearnRow(Reader& reader, const ChunkCoordinates& at) const;
-  // The loop that begins with a step to `at`: the first loop of a reader, or its next outer loop.
+  // Returns the loop that begins with a step to `at`, which is the first loop of a reader or its
+  // next outer loop.
   [[nodiscard]] std::optional<Loop> LoopTo(const Reader& reader, const ChunkCoordinates& at) const;
   // Begins a loop with the step to `at` if `at` is a neighbour.
   bool BeginLoop(Reader& reader, const ChunkCoordinates& at) const;
@@ -160,16 +167,16 @@ class ArrayOrder {
     const auto inner = std::span(grid_.counts()).subspan(loop.axis + 1);
     return loop.step == 1 && std::ranges::all_of(inner, [](uint64_t count) { return count == 1; });
   }
-  // Moves `at` to the next expected chunk. False if no chunk is expected.
+  // Moves `at` to the next expected chunk. Returns false if no chunk is expected.
   [[nodiscard]] bool Advance(const Reader& reader, ChunkCoordinates& at) const;
-  // The parts of Advance(): learned loops, and a guessed loop.
+  // The two parts of Advance(), which follow the learned loops and a guessed loop.
   [[nodiscard]] bool AdvanceLearned(const Reader& reader, ChunkCoordinates& at) const;
   [[nodiscard]] bool AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) const;
-  // Moves `at` one step along the loop's axis. False if the step would leave the grid or pass
-  // `last`.
+  // Moves `at` one step along the loop's axis. Returns false if the step would leave the grid or
+  // pass the loop's `last`.
   [[nodiscard]] bool Move(const Loop& loop, ChunkCoordinates& at) const;
   [[nodiscard]] Next Extend(Reader& reader, size_t window, const IsHere& is_here) const;
-  // Continues `reader` at `at` after a wrong prediction.
+  // Discards the chunks ahead of `reader`, and predicts from `at` on.
   static void Restart(Reader& reader, const ChunkCoordinates& at);
   static void Forget(Reader& reader, size_t count);
   [[nodiscard]] uint64_t NumberOf(const ChunkCoordinates& at) const {

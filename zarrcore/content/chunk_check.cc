@@ -227,8 +227,8 @@ Result<ChunkCheck::Reading> ChunkCheck::Begin(const ChunkFile& file, uint64_t be
   reading.taken_ = sums_.Take(key, file.location, begin, end);
   reading.sums_ = &sums_;
   reading.key_ = key;
-  // The last part of the chunk is read, and no other part is known. The other parts may have been
-  // read long ago, so the whole chunk is read again.
+  // This READ covers the end of the chunk, and no other part is known. The other parts may have
+  // been read long ago, so the whole chunk is read again.
   if (end == size && reading.taken_.is_alone && is_small) return read_again();
   return reading;
 }

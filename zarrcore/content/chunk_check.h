@@ -1,5 +1,5 @@
 // ChunkCheck: verifies served chunks against the checksums that their files omit, so readers that
-// do not know these checksums also get verified bytes. Thread-safe.
+// do not support these checksums also get verified bytes. Thread-safe.
 //
 // A READ of a whole chunk is checked by itself. For READs of parts, ChunkSums combines the sums of
 // the parts, and the READ of the last part is answered after the comparison. If sums cannot be
@@ -26,13 +26,13 @@ namespace zarrfs {
 
 class ChunkCheck {
  public:
-  /// Maximum size in bytes of a chunk that is read again for its check.
+  /// Maximum size in bytes of a chunk that is read again to verify its checksums.
   static constexpr uint64_t kMaxReread = 4u << 20;
   /// Maximum size in bytes of a shard whose own checksum is checked.
   static constexpr uint64_t kMaxShard = 16u << 20;
 
   /// Verifies the checksums of the shard that contains the chunk, and of all enclosing shards.
-  /// kDamaged if a checksum is wrong.
+  /// Fails with kDamaged if a checksum is wrong.
   [[nodiscard]] Result<void> CheckShards(const ChunkFile& file);
 
   /// The check of one READ. Unless End() is called, the READ counts as failed.
@@ -51,8 +51,9 @@ class ChunkCheck {
       if (sums_ != nullptr) sums_->Release(key_, taken_.runs);
     }
 
-    /// Completes the check with the bytes of the READ: `head`, then `rest`. kDamaged if they
-    /// complete a chunk that does not match its checksums.
+    /// Completes the check. The bytes of the READ are `head` followed by `rest`, and start at
+    /// `begin`. Fails with kDamaged if these bytes complete a chunk that does not match its
+    /// checksums.
     [[nodiscard]] Result<void> End(const ChunkFile& file, uint64_t begin, BytesView head,
                                    BytesView rest);
 
@@ -67,12 +68,12 @@ class ChunkCheck {
   /// first.
   [[nodiscard]] Result<Reading> Begin(const ChunkFile& file, uint64_t begin, uint64_t end);
 
-  /// Checks a whole chunk file, whose bytes are `head`, then `rest`.
+  /// Checks a whole chunk file, whose bytes are `head` followed by `rest`.
   [[nodiscard]] static Result<void> CheckAll(const ChunkFile& file, BytesView head,
                                              BytesView rest = {});
 
-  /// True if a chunk of `size` bytes is always checked. If false, it is checked only when a READ
-  /// covers all of it.
+  /// True if a chunk of `size` bytes is always checked. If false, the chunk is checked only when a
+  /// READ covers all its bytes.
   [[nodiscard]] static bool CanCheck(const ChunkEncoding& encoding, uint64_t size);
 
  private:
@@ -93,13 +94,14 @@ class ChunkCheck {
     }
   };
   static constexpr size_t kBytesOfEntry = 256;
-  static constexpr size_t kMaxKept = 1u << 20;  // the memory for results, in bytes
+  static constexpr size_t kMaxKept = 1u << 20;  // memory for cached results, in bytes
 
   // Reads and checks the whole chunk.
   Result<void> ReadAgain(const ChunkFile& file);
 
   ChunkSums sums_;
-  // Chunks that were read again for a check, and checked shards with the mismatch, if any.
+  // Cached results: chunks that were read again and match, and checked shards with the mismatch, if
+  // any.
   LruCache<Key, std::optional<Error>, KeyHash> checked_{kMaxKept, 4};
 };
 

@@ -18,8 +18,8 @@
 namespace zarrfs {
 namespace {
 
-// True for codecs that reduce precision when encoding and do nothing when decoding. They are not
-// applied to fill values.
+// True for codecs that reduce precision when encoding and do nothing when decoding. Such codecs are
+// not applied to fill values.
 bool ChangesOnlyWhatIsWritten(const CodecSpec& codec) {
   return codec.name == "bitround" || codec.name == "numcodecs.bitround";
 }
@@ -43,7 +43,8 @@ Result<Bytes> EncodeOfOwnLength(const FillBytes& fill, uint64_t count) {
   return encoded;
 }
 
-// The byte order of chunks that consist of just the elements; nullopt for other chunks.
+// Returns the byte order, '<' or '>', of chunks that consist of just the elements; nullopt for
+// other chunks.
 std::optional<char> ByteOrderOfPlain(const std::vector<CodecSpec>& codecs) {
   for (const CodecSpec& codec : codecs) {
     if (codec.name == "transpose" || ChangesOnlyWhatIsWritten(codec)) continue;
@@ -53,7 +54,8 @@ std::optional<char> ByteOrderOfPlain(const std::vector<CodecSpec>& codecs) {
   return std::nullopt;
 }
 
-// The decoded size in bytes of a chunk of fill values; kTooLarge if it exceeds kMaxEncodedFill.
+// Returns the decoded size in bytes of a chunk of fill values. Fails with kTooLarge if the size
+// exceeds kMaxEncodedFill.
 Result<uint64_t> SizeOfElements(const FillBytes& fill, const std::vector<uint64_t>& shape) {
   const auto count = CheckedProduct(shape);
   const auto size = count ? CheckedMul(*count, std::max<uint64_t>(fill.size(), 1)) : std::nullopt;
@@ -194,8 +196,8 @@ Result<size_t> FillChunk::Read(uint64_t offset, std::span<std::byte> out) const 
   if (offset >= *size) return size_t{0};
   const size_t length = std::min<uint64_t>(out.size(), *size - offset);
   if (is_periodic()) {
-    // Writes one element, starting at the offset within it. Then repeats the bytes that were
-    // written.
+    // Writes the bytes of one element, starting at the offset within that element. Then repeats
+    // these bytes.
     const size_t period = element_.size();
     const size_t first = std::min(length, period);
     for (size_t i = 0; i < first; ++i) out[i] = element_[(offset + i) % period];

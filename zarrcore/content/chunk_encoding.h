@@ -1,5 +1,5 @@
-// ChunkEncoding: how a chunk file is made from the stored bytes of its chunk. FillChunk: the file
-// of a chunk that is not stored.
+// ChunkEncoding: how the contents of a chunk file are derived from the stored bytes of its chunk.
+// FillChunk: the file of a chunk that is not stored.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct ChunkEncoding {
   /// they are checksums. 0 for kDecoded.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
-  /// The omitted checksums, outermost first. Served bytes are checked against them.
+  /// The omitted checksums, outermost first. Served bytes are checked against these checksums.
   std::vector<Checksum> checksums = {};
   /// For kDecoded, the size of every file. For kPatchedZstd, the decoded size of each chunk, or 0
   /// if elements vary in length.
@@ -58,15 +58,15 @@ struct ChunkEncoding {
 /// compressor are generated on each read.
 inline constexpr uint64_t kMaxEncodedFill = uint64_t{64} << 20;
 
-/// The file of a chunk that is not stored, filled with fill values, for readers that require a
-/// file. All fill chunks of an array have equal files. A file is encoded on demand, and kept in a
-/// cache that all arrays share. Thread-safe.
+/// The file of a chunk that is not stored, for readers that require a file for every chunk. The
+/// file contains only fill values, so it is the same for all such chunks of an array. Encoded files
+/// are made on demand, in a cache that all arrays share. Thread-safe.
 class FillChunk {
  public:
   FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout, ChunkEncoding encoding);
 
   /// Fails if a fill chunk cannot be encoded like the stored chunks, because a codec can only
-  /// decode, or the chunk is larger than kMaxEncodedFill.
+  /// decode, or because the chunk is larger than kMaxEncodedFill.
   [[nodiscard]] static Result<void> CanBeMade(const ArrayMetadata& metadata,
                                               const ArrayLayout& layout);
 

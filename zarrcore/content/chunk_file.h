@@ -12,7 +12,7 @@
 
 namespace zarrfs {
 
-/// A chunk file: its encoding, and the location of the stored chunk.
+/// A chunk file of a view: how its contents are encoded, and where its chunk is stored.
 struct ChunkFile {
   const ChunkSource& source;
   const ChunkEncoding& encoding;

@@ -20,8 +20,8 @@ constexpr size_t kBytesOfEntry = 256;
 // The encoding number under which decoded elements are cached. No chunk file uses this number.
 constexpr uint32_t kElements = UINT32_MAX;
 
-// Strings are cached as items of one size, under an encoding number that is one of these constants
-// plus the item size, which is smaller.
+// Strings are cached as fixed-size items. Their encoding number is one of these constants plus the
+// item size, which is smaller than the constants.
 constexpr uint32_t kUtf8Items = 1U << 31;
 constexpr uint32_t kUtf32Items = kUtf8Items | 1U << 30;
 static_assert(kMaxTextChunk < (1U << 30) / sizeof(uint32_t));
@@ -29,7 +29,7 @@ static_assert(kMaxTextChunk < (1U << 30) / sizeof(uint32_t));
 // Approximate memory that libzstd needs to encode a frame, in bytes.
 constexpr uint64_t kZstdEncoder = 8u << 20;
 
-// The size of the stored chunk without the checksums that the file omits.
+// Returns the size of the stored chunk without the checksums that the file omits.
 Result<uint64_t> StoredSize(const ChunkFile& file) {
   const uint64_t cut = file.cut();
   if (file.location.length >= cut) return file.location.length - cut;
@@ -67,14 +67,14 @@ std::optional<ZstdServing> KnownServing(const ChunkLocation& location) {
                      uint64_t{note} >> kBitsOfKind};
 }
 
-// True if a listing of a slow store named the chunk.
+// True if a listing of a slow store contained the chunk.
 bool WasListed(const ChunkFile& file) {
   const auto& object = file.location.shard->object;
   return !file.source.layout().is_sharded() && object != nullptr && object->was_listed();
 }
 
-// Finds how a zstd chunk is served. `will_be_read`: true if the chunk will probably be read, so all
-// of it may be fetched from a slow store.
+// Decides how to serve a zstd chunk. `will_be_read`: true if the chunk will probably be read, so
+// the whole chunk may be fetched from a slow store.
 Result<ZstdServing> ServingOf(const ChunkFile& file, bool will_be_read) {
   if (const auto known = KnownServing(file.location)) return *known;
   const auto size = StoredSize(file);
@@ -141,7 +141,7 @@ Result<Made> DecodeElements(const ChunkFile& file) {
               std::move(*memory)};
 }
 
-// Decodes all frames of a zstd chunk, and encodes them as one frame that states its size.
+// Decodes all frames of a zstd chunk, and encodes them as one frame that states its content size.
 Result<Made> Recode(const ChunkFile& file) {
   static const auto codec = MakeZstdCodec(CodecSpec{"zstd"});
   if (!codec) return Fail(codec);
@@ -264,7 +264,8 @@ std::shared_ptr<const Bytes> ChunkReader::Find(const Window& window) {
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Get(const Window& window,
                                                       const std::function<Result<Made>()>& make) {
-  // Few windows are used at a time, so a window may be as large as the cache.
+  // The overhead of the cache entry is not charged, because a window may be as large as the cache,
+  // and few windows are used at a time.
   auto got = cache_.GetOrLoad(KeyOf(window), [&] {
     return make().map([](Made made) { return Keep(std::move(made), 0); });
   });

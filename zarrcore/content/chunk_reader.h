@@ -1,4 +1,4 @@
-// ChunkReader: the bytes of chunk files, in each ChunkEncoding. Thread-safe.
+// ChunkReader: reads the bytes of chunk files in every ChunkEncoding. Thread-safe.
 //
 // A chunk that must be decoded is decoded once, in memory reserved from ProcessMemory(), and
 // cached. Threads that need the same chunk wait for the thread that decodes it. Other bytes are
@@ -32,18 +32,19 @@ enum class Reuse { kLikely, kNever };
 
 class ChunkReader {
  public:
-  /// `capacity`: bytes of decoded chunks to cache. A chunk larger than the cache is cached while it
-  /// is being read, but only the latest one. `is_slow`: true if the store is slow. Half of the
-  /// capacity is then used for stored bytes.
+  /// `capacity`: bytes of decoded chunks to cache. The latest chunk that is larger than the cache
+  /// is cached while it is being read. `is_slow`: true if the store is slow. Half of the capacity
+  /// is then used for stored bytes.
   explicit ChunkReader(size_t capacity, bool is_slow = false)
       : cache_(is_slow ? capacity / 2 : capacity, kSplits) {
     cache_.KeepLatestLarge();
     if (is_slow) ranges_ = std::make_unique<StoredRanges>(capacity / 2);
   }
 
-  /// Sets a function that is called when a reader reads a chunk of a slow store from its beginning.
-  /// The function is called before the chunk is fetched, on the reader's thread, possibly several
-  /// times per chunk, and must not wait. Call TellOfWanted() before any other function.
+  /// Sets a function that is called when a reader reads a chunk of a slow store from the beginning
+  /// of the chunk. The function is called before the chunk is fetched, on the reader's thread,
+  /// possibly several times per chunk, and must not wait. Call TellOfWanted() before any other
+  /// function.
   using OnWanted = std::function<void(const ChunkFile& file)>;
   void TellOfWanted(OnWanted on_wanted) { on_wanted_ = std::move(on_wanted); }
   /// The cache of stored bytes; null if the store is not slow.
@@ -52,30 +53,31 @@ class ChunkReader {
   /// True if Size() can answer without reading the chunk.
   [[nodiscard]] static bool KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& location);
 
-  /// The exact size of a chunk file in bytes. kDamaged if the stored bytes cannot be a chunk; the
-  /// damage is reported once per stored object. kStale if the object is no longer the version of
-  /// `location`.
+  /// Returns the exact size of a chunk file in bytes. Fails with kDamaged if the stored bytes
+  /// cannot be a chunk; the damage is reported once per version of the stored object. Fails with
+  /// kStale if the stored object is no longer the version in file.location.
   [[nodiscard]] Result<uint64_t> Size(const ChunkFile& file);
 
   struct Piece {
     std::span<const std::byte> bytes;
-    std::shared_ptr<const Bytes> owner;  // owns the bytes; null if they are in the buffer
+    std::shared_ptr<const Bytes> owner;  // owns `bytes`; null if the caller's buffer has them
   };
-  /// The bytes of a chunk file from `offset` on: buffer.size() bytes, or fewer at the end of the
-  /// file. Fails like Size(), and if the stored bytes do not decode to the size that follows from
-  /// the metadata.
+  /// Returns buffer.size() bytes of a chunk file from `offset` on, or fewer at the end of the file.
+  /// Fails like Size(), and if the stored bytes do not decode to the size that follows from the
+  /// metadata.
   [[nodiscard]] Result<Piece> Read(const ChunkFile& file, uint64_t offset,
                                    std::span<std::byte> buffer);
 
-  /// All elements of a stored chunk as the codecs decode them. The elements must have a fixed size.
-  /// Fails like Read(). If `reuse` is kNever, the elements are not cached.
+  /// Returns all elements of a stored chunk as the codecs decode them. The elements must have a
+  /// fixed size. Fails like Read(). If `reuse` is kNever, the elements are not cached.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Elements(const ChunkSource& source,
                                                               InnerIndex chunk,
                                                               const ChunkLocation& location,
                                                               Reuse reuse = Reuse::kLikely);
 
-  /// All strings of a stored chunk of variable-length strings, converted to items of `type`, which
-  /// is a TextType(). Fails like Read(); kStale if a string does not fit in an item.
+  /// Returns all strings of a stored chunk of variable-length strings, converted to items of
+  /// `type`, which is a TextType(). Fails like Read(), and with kStale if a string does not fit in
+  /// an item.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Texts(const ChunkSource& source,
                                                            InnerIndex chunk,
                                                            const ChunkLocation& location,
@@ -96,17 +98,18 @@ class ChunkReader {
     Bytes bytes;
     MemoryBudget::Share memory;
   };
-  /// The cached window, or null.
+  /// Returns the cached window, or null.
   [[nodiscard]] std::shared_ptr<const Bytes> Find(const Window& window);
   /// Returns the cached window, or makes it with `make` and caches it. Threads that need the same
-  /// window wait for the thread that makes it. kUnsupported if a window of another size is cached.
+  /// window wait for the thread that makes it. Fails with kUnsupported if a window of another size
+  /// is cached.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Get(const Window& window,
                                                          const std::function<Result<Made>()>& make);
   void Drop(const Window& window) { cache_.Erase(KeyOf(window)); }
   /// Maximum number of bytes of decoded chunks in the cache.
   [[nodiscard]] uint64_t capacity() const { return cache_.capacity(); }
 
-  /// Sets the capacity. Evicts down to it immediately.
+  /// Sets the capacity, and evicts down to the new capacity immediately.
   void SetCapacity(size_t capacity) {
     cache_.SetCapacity(ranges_ ? capacity / 2 : capacity);
     if (ranges_) ranges_->SetCapacity(capacity / 2);
@@ -120,7 +123,7 @@ class ChunkReader {
 
  private:
   static constexpr size_t kSplits = 4;
-  // Maximum number of bytes of chunks that are fetched for their size but not read.
+  // Maximum number of bytes of chunks that were fetched to find their sizes but not read.
   static constexpr int64_t kUnread = 16 << 20;
   // The encoding number under which windows are cached. No chunk file uses this number.
   static constexpr uint32_t kWindow = UINT32_MAX - 1;
@@ -138,13 +141,13 @@ class ChunkReader {
   };
   using Cache = LruCache<Key, Bytes, KeyHash>;
 
-  // True if a chunk whose size is needed will probably be read, so all of it is fetched although
-  // its first bytes determine the size.
+  // True if a chunk whose size is needed will probably also be read. The whole chunk is then
+  // fetched, although its first bytes determine the size.
   bool WillBeRead(const ChunkFile& file);
   // Prepares a read of the file from `offset` on: sets the cache of stored bytes, and calls
   // on_wanted_ if `offset` is 0.
   ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
-  // The decoded chunk for `file.encoding_number`, from the cache or newly decoded. If `texts` is
+  // Returns the decoded chunk for file.encoding_number from the cache, or decodes it. If `texts` is
   // not null, converts strings to items of that type; otherwise, converts elements to the file's
   // encoding.
   Result<std::shared_ptr<const Bytes>> Decoded(const ChunkFile& file,
@@ -159,7 +162,7 @@ class ChunkReader {
 
   std::unique_ptr<StoredRanges> ranges_;
   OnWanted on_wanted_;
-  // Limits how many bytes of whole chunks of slow stores are fetched when only their size is
+  // Limits how many bytes of chunks are fetched from slow stores when only the size of a chunk is
   // needed. Reading chunks restores the credit.
   Credit size_credit_{kUnread};
   ChunkCheck check_;

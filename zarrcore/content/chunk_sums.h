@@ -2,8 +2,8 @@
 //
 // Each READ takes the runs of bytes that no other READ has taken, and adds their sums. Sums of
 // adjacent runs are combined. The READ that adds the last run gets the sums of all bytes. At most
-// kMaxChunks chunks with kMaxRuns runs each are kept. A chunk that is evicted, or has more runs, is
-// marked kSuspect in its shard, which means that it must be read again for its check.
+// kMaxChunks chunks with kMaxRuns runs each are tracked. A chunk that is evicted, or has more runs,
+// is marked kSuspect in its shard. Such a chunk must be read again to verify its checksums.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ enum class ChecksumNote : uint8_t {
 
 /// Sums of one range of bytes, for each Checksum::Kind whose sums can be combined.
 using Sums = std::array<uint32_t, Checksum::kCombining>;
-/// For each kind, true if its sums are needed.
+/// For each Checksum::Kind in Sums, true if its sum is needed.
 using SumKinds = std::array<bool, Checksum::kCombining>;
 
 [[nodiscard]] Sums SumsOf(std::span<const std::byte> bytes, const SumKinds& kinds);
@@ -61,7 +61,7 @@ class ChunkSums {
     bool is_alone = false;  // true if no READ has taken another run of the chunk
   };
 
-  /// Takes the runs of [begin, end) that no READ has taken. `location` is the location of the
+  /// Takes the runs of [begin, end) that no other READ has taken. `location` is the location of the
   /// chunk.
   [[nodiscard]] Taken Take(const Key& key, const ChunkLocation& location, uint64_t begin,
                            uint64_t end);
@@ -104,7 +104,7 @@ class ChunkSums {
   std::array<Split, kSplits> splits_;
 };
 
-/// The note of a chunk. Null if its shard keeps no notes.
+/// Returns the checksum note of a chunk, or null if its shard has no notes.
 [[nodiscard]] inline std::atomic<uint8_t>* NoteOf(const OpenShard& shard, uint64_t entry) {
   return shard.checksum_notes == nullptr ? nullptr : &shard.checksum_notes[entry];
 }

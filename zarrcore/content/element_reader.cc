@@ -15,8 +15,8 @@ namespace {
 // Maximum attempts to read a chunk whose stored object is replaced while it is read.
 constexpr int kMaxReadAttempts = 3;
 
-// Moves `at` to the next position within [from, to) along the first `axes` axes, in C order. False
-// after the last position.
+// Moves `at` to the next position within [from, to) along the first `axes` axes, in C order.
+// Returns false after the last position.
 bool MoveOn(ChunkCoordinates& at, const ChunkCoordinates& from, const ChunkCoordinates& to,
             size_t axes) {
   for (size_t d = axes; d-- > 0;) {
@@ -175,8 +175,7 @@ Result<void> ElementReader::ReadChunk(const ChunkCoordinates& chunk, const Box& 
                 source_.folder());
   }
 
-  // The intersection of box and chunk, and the position of its first element in the box and in the
-  // chunk.
+  // The intersection of box and chunk, and the position of the box's first element in the array.
   Box common;
   uint64_t first_of_box = 0;
   for (size_t d = 0; d < rank; ++d) {

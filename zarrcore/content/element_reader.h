@@ -1,9 +1,9 @@
-// ElementReader: an array as one run of elements in C order, assembled from its chunks.
+// ElementReader: reads ranges of an array's elements in C order, assembled from the array's chunks.
 // Thread-safe.
 //
-// A range of elements is read from only the chunks that contain parts of it. Chunks are decoded one
-// at a time, so a range needs memory for one decoded chunk in addition to the cache; with
-// Reuse::kNever, for one per thread. A chunk that is not stored consists of fill values.
+// A read uses only the chunks that overlap its range. Chunks are decoded one at a time, so a read
+// needs memory for one decoded chunk in addition to the cache. With Reuse::kNever, it needs memory
+// for one decoded chunk per thread. A chunk that is not stored consists of fill values.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +19,23 @@
 namespace zarrfs {
 
 /// Called with the location of a chunk before the chunk is used. The location is nullopt if the
-/// chunk is not stored. An error prevents the use of the chunk.
+/// chunk is not stored. If the call fails, the chunk is not used and the read fails.
 using CheckChunk = std::function<Result<void>(InnerIndex chunk, const Located& found)>;
 
 class ElementReader {
  public:
-  /// `array` has elements of a fixed size, or strings. `source` has its chunks. `texts`: for
-  /// strings, the TextType() of the items to return. All arguments must outlive this object.
-  /// `reuse`: whether chunks are cached. With kNever, chunks are decoded on several threads, and
-  /// `check` is called on these threads.
+  /// `array` must have elements of a fixed size, or strings. `source` locates the array's chunks.
+  /// `texts`: for strings, the TextType() of the items to return. All arguments must outlive this
+  /// object. `reuse`: whether chunks are cached. With kNever, chunks are decoded on several
+  /// threads, and `check` is called on these threads.
   ElementReader(const ArrayMetadata& array, const ChunkSource& source, ChunkReader& chunks,
                 Age max_age, CheckChunk check, const DataType* texts = nullptr,
                 Reuse reuse = Reuse::kLikely);
 
-  /// Fills `out` with whole elements, starting with element `first`; all must exist. Elements are
-  /// little-endian, as decoded by the codecs. The locations of chunks are at most `max_age` old.
-  /// Fails like ChunkReader::Read() if a chunk cannot be read; kStale if a string does not fit in
-  /// an item.
+  /// Fills `out` with whole elements, starting with element `first` of the array. All these
+  /// elements must exist. Elements are little-endian, as decoded by the codecs. The locations of
+  /// chunks are at most `max_age` old. Fails like ChunkReader::Read() if a chunk cannot be read,
+  /// and with kStale if a string does not fit in an item.
   [[nodiscard]] Result<void> Read(uint64_t first, std::span<std::byte> out) const;
 
  private:
@@ -52,7 +52,7 @@ class ElementReader {
   Result<void> ReadAtOnce(const Box& chunks, const Box& box, std::span<std::byte> out) const;
   Result<void> ReadChunk(const ChunkCoordinates& chunk, const Box& box,
                          std::span<std::byte> out) const;
-  // The decoded elements of a chunk. Null if the chunk is not stored.
+  // Returns the decoded elements of a chunk, or null if the chunk is not stored.
   Result<std::shared_ptr<const Bytes>> ElementsOf(InnerIndex chunk) const;
 
   const ArrayMetadata& array_;

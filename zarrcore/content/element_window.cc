@@ -14,7 +14,7 @@ struct Axis {
   uint64_t chunks = 1;  // the number of chunks that contain elements of one step
 };
 
-// The window that contains step `at` of an axis.
+// Returns the window that contains step `at` of an axis.
 std::optional<ElementWindow> StepsAt(const Axis& axis, uint64_t at, uint64_t enough,
                                      uint64_t most) {
   if (axis.chunks > kMaxChunksOfWindow) return std::nullopt;

@@ -134,8 +134,8 @@ std::vector<InnerIndex> FetchAhead::FirstOfShards(const ChunkSource& source,
 }
 
 void FetchAhead::LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks) {
-  // The locations are as old as the remembered answers, so callers that require newer ones ask the
-  // store again.
+  // The locations are as old as the remembered answers, so callers that require newer locations
+  // query the store again.
   const AcceptedAnswers accepted(kMaxAgeOfLearned, {});
   AtOnce(chunks.size(), kShardsAtOnce, [&](size_t i) { (void)source.Locate(chunks[i], kAnyAge); });
 }

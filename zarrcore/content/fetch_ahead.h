@@ -1,5 +1,5 @@
-// FetchAhead: fetches chunks of a slow store before they are read, in the order that ArrayOrder
-// predicts, into the StoredRanges that serve them. Thread-safe.
+// FetchAhead: prefetches chunks of a slow store into StoredRanges, in the order that ArrayOrder
+// predicts. Thread-safe.
 //
 //   OnWanted()  on the reader's thread     finds the next chunks, and starts a batch
 //   Plan        on a thread of FetchAhead  finds their locations; chunks of shards without a loaded
@@ -9,10 +9,10 @@
 //   Fetch       on each available thread   fetches one range with one request
 //
 // Neighbours in a stored object are fetched with one request. The request also includes small gaps
-// and later chunks between the neighbours, at most as many bytes as the neighbours have. Shards are
-// often written in another order than they are read, so the later chunks are usually read next. If
-// many fetched bytes are not read, gaps are left out. The number of bytes ahead depends on the
-// speed and latency of the store; see StoredRanges.
+// and later chunks between the neighbours, but at most as many bytes as the neighbours have. The
+// later chunks are usually read next, because shards are often written in another order than they
+// are read. If many fetched bytes stay unread, gaps are left out. The number of bytes ahead depends
+// on the speed and latency of the store; see StoredRanges.
 #pragma once
 
 #include <cstddef>
@@ -61,16 +61,17 @@ class FetchAhead {
   struct Piece {
     static constexpr size_t kLater = SIZE_MAX;
     ChunkLocation chunk;
-    // The position in the expected order; kLater: the chunk is fetched only along with others.
+    // The position in the expected order, or kLater if the chunk is fetched only together with
+    // others.
     size_t place;
   };
   struct Range {
     ChunkLocation chunk;  // one of the chunks in the range
     uint64_t begin;
     uint64_t end;
-    // Members that end in _now, and `place`, are about the chunks that are expected next: their
-    // first byte, end, number of bytes, and earliest position. bytes_later is the number of bytes
-    // of later chunks.
+    // begin_now, end_now, bytes_now and `place` describe only the chunks that are expected next:
+    // their first byte, end, number of bytes, and earliest position. bytes_later is the number of
+    // bytes in later chunks.
     uint64_t begin_now;
     uint64_t end_now;
     uint64_t bytes_now = 0;
@@ -89,27 +90,29 @@ class FetchAhead {
 
   Array& ArrayOf(const Source& source) REQUIRES(mutex_);
   [[nodiscard]] bool IsHere(const ChunkSource& source, InnerIndex chunk) const;
-  // Adds a task, before all others if `first`. False if fetching has stopped or the queue is full.
+  // Adds a task, before all others if `first`. Returns false if fetching has stopped or the queue
+  // is full.
   bool Enqueue(Task task, bool first) REQUIRES(mutex_);
   [[nodiscard]] bool MayBegin(const Task& task) const REQUIRES(mutex_) {
     return task.bytes == 0 || under_way_ < kAtOnce || bytes_under_way_ < ranges_.AtOnce();
   }
   void Work();
-  // `window`: maximum number of chunks ahead.
+  // Starts fetches of the chunks in `next`. `window`: maximum number of chunks ahead.
   void Plan(const Source& source, ArrayOrder::Next next, size_t window);
-  // Loads indexes of shards beyond the window.
+  // Loads the indexes of the shards that contain `later` on another thread.
   void LearnLater(const Source& source, std::vector<InnerIndex> later) REQUIRES(mutex_);
   // True if the shards have indexes that can be read without the rest of the shard.
   [[nodiscard]] static bool HasIndexes(const ChunkSource& source);
   [[nodiscard]] static bool IsKnown(const ChunkSource& source, InnerIndex chunk);
-  // One chunk of each of the first `most` shards that contain `chunks`.
+  // Returns one chunk in each of the first `most` shards that contain `chunks`.
   [[nodiscard]] static std::vector<InnerIndex> FirstOfShards(const ChunkSource& source,
                                                              const std::vector<InnerIndex>& chunks,
                                                              size_t most);
   // Loads the indexes of the shards that contain these chunks.
   static void LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks);
   void FetchKnown(const Source& source, const ArrayOrder::Next& next);
-  // The chunks whose location is known and that are neither cached nor being fetched.
+  // Returns the chunks in `next` whose location is known and that are neither cached nor being
+  // fetched.
   [[nodiscard]] std::vector<Piece> Locate(const ChunkSource& source,
                                           const ArrayOrder::Next& next) const;
   [[nodiscard]] std::vector<Range> Join(const ChunkSource& source, std::vector<Piece> pieces) const;

@@ -25,12 +25,13 @@ constexpr uint64_t kMinAtOnce = 2u << 20;
 constexpr uint64_t kAhead = 8;
 constexpr uint64_t kMinAhead = 4u << 20;
 constexpr uint64_t kMaxAhead = 64u << 20;
-// The speed is measured in intervals of this length. The estimate is the highest speed, multiplied
-// by kForget per interval, so that it adapts when the store becomes slower.
+// The speed is measured in intervals of this many nanoseconds. The estimate is the highest measured
+// speed. Each interval multiplies the estimate by kForget, so it adapts if the store becomes
+// slower.
 constexpr int64_t kMeasureNs = 100'000'000;
 constexpr double kForget = 0.98;
-// The estimate is the lowest latency, multiplied by this factor per request, so that it adapts when
-// the latency grows.
+// The estimate of the latency is the lowest measured latency. Each request multiplies the estimate
+// by this factor, so it adapts if the latency grows.
 constexpr double kGrow = 1.01;
 
 }  // namespace

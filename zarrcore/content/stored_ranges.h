@@ -1,10 +1,10 @@
-// StoredRanges: a cache of stored bytes of a slow store, fetched in ranges of whole chunks, each
-// range once. Thread-safe; no lock is held during requests to the store.
+// StoredRanges: caches stored bytes of a slow store. Bytes are fetched in ranges of whole chunks,
+// each range with a single request. Thread-safe. No lock is held during requests to the store.
 //
-// The kernel reads a chunk file in pieces. The first piece makes one request for the chunk (for
-// blocks, if the chunk is larger than kBlock), and later pieces come from the cache. Fetch()
-// fetches a range of many chunks ahead; a concurrent reader of a chunk in the range waits for that
-// request. Ranges overlap only if chunks overlap, or if a chunk was read before the range that
+// The kernel reads a chunk file in pieces. The first piece causes one request for the whole chunk,
+// or for a block of kBlock bytes if the chunk is larger. Later pieces are served from the cache.
+// Fetch() prefetches a range of many chunks; a concurrent reader of a chunk in the range waits for
+// that request. Ranges overlap only if chunks overlap, or if a chunk was read before the range that
 // contains it.
 //
 // Memory is reserved from ProcessMemory(). If the reservation fails, reads go to the store
@@ -38,8 +38,8 @@ class StoredRanges {
   /// `capacity`: the number of bytes to cache.
   explicit StoredRanges(size_t capacity) : cache_(capacity, kSplits) {}
 
-  /// Fills `out` with the bytes of a chunk from `offset` on, which must be in the chunk. Fails like
-  /// Object::Read().
+  /// Fills `out` with the bytes of a chunk from `offset` on. All these bytes must be in the chunk.
+  /// Fails like Object::Read().
   [[nodiscard]] Result<void> Read(const ChunkSource& source, const ChunkLocation& chunk,
                                   uint64_t offset, std::span<std::byte> out);
 
@@ -67,8 +67,8 @@ class StoredRanges {
     return table_->IsWasteful(cache_.statistics().limit / 4 + Ahead());
   }
 
-  /// True if any of the bytes [begin, end) of the stored object that contains `chunk` is cached or
-  /// being fetched.
+  /// True if any of the bytes [begin, end) of the stored object that contains `chunk` is cached,
+  /// being fetched or planned.
   [[nodiscard]] bool HasAnyOf(const ChunkSource& source, const ChunkLocation& chunk, uint64_t begin,
                               uint64_t end);
 
@@ -107,7 +107,7 @@ class StoredRanges {
   // The index of all ranges: cached, in flight or planned. Thread-safe.
   class Table {
    public:
-    // A range that contains [begin, end); nullopt if none is found.
+    // Returns a range that contains [begin, end), or nullopt if none is found.
     [[nodiscard]] std::optional<Key> Find(const ObjectKey& object, uint64_t begin, uint64_t end);
     [[nodiscard]] bool HasAnyOf(const Key& key);
     void Enter(const Key& key);
