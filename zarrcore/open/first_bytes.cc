@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-// Maximum age of kept bytes, and how often older bytes are evicted. Readers accept answers up to
+// Maximum age of cached bytes, and how often older bytes are evicted. Readers accept answers up to
 // half a minute old, unless ttl= is longer.
 constexpr int64_t kMaxAgeNs = 60'000'000'000;
 constexpr int64_t kSweepNs = 1'000'000'000;
@@ -61,7 +61,7 @@ size_t FirstBytes::Read(const std::string& key, const Version& version, uint64_t
   std::copy_n(kept->bytes.get() + offset, length, out.data());
   if (offset + length < kept->length) return length;
   kept_.Erase(key, kept);
-  // Reading a large object took a further request, so its first bytes saved no request.
+  // Reading a larger object took another request, so its first bytes saved no request.
   if (kept->length == version.size) credit_.Earn(kept->length);
   return length;
 }

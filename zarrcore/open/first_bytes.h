@@ -1,11 +1,11 @@
-// FirstBytes: the first bytes of objects in a slow store that were opened and will probably be read
-// soon. Opening and reading a small object thus takes one request.
+// FirstBytes: a cache of the first bytes of objects in a slow store that were opened and will
+// probably be read soon. With it, opening and reading a small object takes one request.
 //
-// Bytes are kept until they have been read to their end, or are evicted. A reader gets bytes only
-// of the version that it requests, and only if it accepts the age of the answer
+// Bytes stay cached until they have been read to their end, or are evicted. A reader gets bytes
+// only of the version that it requests, and only if it accepts the age of the answer
 // (base/answer_age.h). Unread bytes waste bandwidth, so opening an object spends credit, and
-// reading it earns the credit back. If a program only asks for sizes, opening soon requests no
-// bytes any more. Thread-safe.
+// reading it earns the credit back. If a program opens objects only for their sizes, opening an
+// object soon requests no first bytes. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class FirstBytes {
  public:
   /// The maximum number of bytes that are requested when an object is opened.
   static constexpr size_t kMaxBytes = 1u << 20;
-  /// The maximum number of bytes that are kept, and of bytes that may be unread.
+  /// The maximum number of cached bytes, and of requested bytes that are still unread.
   static constexpr size_t kAllBytes = 16u << 20;
 
   /// The buffer of one request. The destructor returns the credit if Keep() was not called.
@@ -38,7 +38,7 @@ class FirstBytes {
     ~Request();
 
     [[nodiscard]] std::span<std::byte> buffer() const { return {bytes_.get(), kMaxBytes}; }
-    /// Keeps the first `length` bytes of the buffer as the first bytes of `object`. `asked_ns`,
+    /// Caches the first `length` bytes of the buffer as the first bytes of `object`. `asked_ns`,
     /// `changed_ns`: as for IsAccepted().
     void Keep(const std::string& key, const Object& object, size_t length, int64_t asked_ns,
               std::optional<int64_t> changed_ns);
@@ -56,8 +56,8 @@ class FirstBytes {
   /// Begins a request for an object and its first bytes; nullopt if too many bytes are unread.
   [[nodiscard]] std::optional<Request> Begin();
 
-  /// Fills the beginning of `out` with kept bytes of this version from `offset` on. Returns their
-  /// number; 0 if there are none, or the caller does not accept their age.
+  /// Fills the beginning of `out` with cached bytes of this version from `offset` on. Returns the
+  /// number of these bytes; 0 if none are cached, or the caller does not accept their age.
   [[nodiscard]] size_t Read(const std::string& key, const Version& version, uint64_t offset,
                             std::span<std::byte> out);
 

@@ -1,4 +1,4 @@
-// KeyList: the keys of a store that cannot list its folders, and the names of a folder in them.
+// KeyList: all keys of a store that cannot list its folders. NamesIn() lists a folder from them.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ namespace zarrfs {
 using KeyList = std::vector<std::string>;
 
 /// Reads a file of keys, one per line and relative to the root of the store, as `find -type f`
-/// writes them. kInvalidArgument, with the line, for an invalid key; kTooLarge if it exceeds 256
-/// MiB. `opened`: the file, if it is already open; its position does not matter.
+/// writes them. kInvalidArgument, with the line, for an invalid key; kTooLarge if the file exceeds
+/// 256 MiB. `opened`: the file, if it is already open; its position does not matter.
 [[nodiscard]] Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened = {});
 
 /// The names directly below `folder`; nullopt if no key is below it.
@@ -27,7 +27,7 @@ using KeyList = std::vector<std::string>;
 /// True if the key may be a folder. False for names of documents, which are the most frequent keys.
 [[nodiscard]] bool MayBeFolder(std::string_view key);
 
-/// True if `name` can be that of a chunk folder in the folder of an array: "c", or a number.
+/// True if a folder of chunks in the folder of an array can be called `name`: "c", or a number.
 [[nodiscard]] bool MayBeOfChunks(std::string_view name);
 
 }  // namespace zarrfs

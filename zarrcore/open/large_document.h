@@ -16,7 +16,7 @@ struct LargeDocument {
 };
 
 /// Reads a document. kTooLarge if it exceeds kMaxConsolidatedBytes. Fails like MemoryBudget::Take()
-/// if the budget has no room for it.
+/// if the budget has no room for the document.
 [[nodiscard]] Result<LargeDocument> ReadLarge(const Store& store, const std::string& key);
 
 /// Reads a document and removes its consolidated metadata (EraseConsolidated()). kTooLarge if the

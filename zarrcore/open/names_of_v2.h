@@ -1,4 +1,4 @@
-// Names that readers look up in every group, in both formats.
+// The names of Zarr v2 documents, which readers look up in every group, even in Zarr v3.
 #pragma once
 
 #include <algorithm>

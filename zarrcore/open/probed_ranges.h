@@ -1,6 +1,6 @@
-// ProbedRanges: keeps the bytes that were received while probing which shards exist in a store that
-// cannot be listed. A probe requests the index of a shard, which a reader of the shard needs first.
-// Listing an array and then its shards thus requests each index once. Thread-safe.
+// ProbedRanges: probes which shards exist in a store that cannot be listed, and caches the received
+// bytes. A probe requests the index of a shard, which a reader of the shard needs first. Listing an
+// array and then reading its shards thus requests each index only one time. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,12 @@ class ProbedRanges {
   /// with a short index; otherwise the first byte.
   [[nodiscard]] static ByteRange RangeOf(const ArrayLayout& layout);
 
-  /// True if the object exists. Keeps its bytes in `range`, unless `range` is one byte.
+  /// Requests `range` of an object. Returns true if the object exists. Caches the bytes, unless
+  /// `range` is one byte.
   [[nodiscard]] Result<bool> Probe(const Store& store, const std::string& key, ByteRange range);
 
-  /// Removes the answer that is kept for `key`, and returns it if it answers exactly this request
-  /// and the caller accepts its age; otherwise nullopt.
+  /// Removes the cached answer for `key`. Returns the answer if it is for exactly this request and
+  /// the caller accepts its age; otherwise nullopt.
   [[nodiscard]] std::optional<ReadAnswer> Take(std::string_view key, ByteRange range,
                                                std::span<std::byte> out);
 

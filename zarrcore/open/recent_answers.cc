@@ -33,11 +33,12 @@ using recent::RememberedObject;
 using recent::Text;
 
 constexpr size_t kMaxListed = 1000;  // the maximum number of names in a remembered listing
-// The size of the first request. The root's document may hold consolidated metadata.
+// The size of the first request for a document, in bytes. The root's document may contain
+// consolidated metadata.
 constexpr size_t kFirstBytes = 64u << 10;
 constexpr size_t kFirstBytesOfRoot = 1u << 20;
-// The last attempt sends its own request instead of sharing another thread's, whose answer may be
-// too old for this thread.
+// Maximum attempts to get an answer that is new enough. The last attempt sends its own request
+// instead of sharing the request of another thread, whose answer may be too old for this thread.
 constexpr int kMaxAttempts = 3;
 
 constexpr std::array<std::string_view, 5> kNamesOfDocuments = {"zarr.json", ".zarray", ".zgroup",
@@ -50,7 +51,7 @@ bool IsDocument(std::string_view key) {
   return std::ranges::find(kNamesOfDocuments, NameOf(key)) != kNamesOfDocuments.end();
 }
 
-// Forwards a listing, and remembers it once it is complete.
+// Forwards a listing, and remembers the listing when it is complete.
 class RecordedStream final : public FolderStream {
  public:
   RecordedStream(std::unique_ptr<FolderStream> stream, std::shared_ptr<Memory> memory,
@@ -101,7 +102,8 @@ class RecordedStream final : public FolderStream {
       memory_->documents.Put(key, std::move(remembered), ChargeOf(key));
     }
   }
-  // Requests the version of the object, and compares it with `listed`, its version in the listing.
+  // Requests the version of the object at `key`, and compares it with `listed`, the version in the
+  // listing.
   void Compare(const std::string& key, const Version& listed) {
     if (--comparisons_ < 0) return;
     const auto version = ask_(key);
@@ -118,7 +120,7 @@ class RecordedStream final : public FolderStream {
   Listing listing_;
   size_t bytes_ = 0;
   bool is_over_ = false;  // the listing has ended, or is too long
-  int comparisons_ = 2;   // how many versions may still be requested
+  int comparisons_ = 2;   // how many more versions Compare() may request
 };
 
 class RecentAnswers final : public ForwardingStore {
@@ -143,17 +145,17 @@ class RecentAnswers final : public ForwardingStore {
   enum class Want { kInfo, kText };
 
   // Returns the remembered document if this thread accepts its age; otherwise a new answer. If
-  // `want` is kText and the document is too large to be remembered, its age is ignored, because the
-  // caller then reads it from the store.
+  // `want` is kText and the document is too large to be remembered, the age of the answer is
+  // ignored, because the caller then reads the document from the store.
   [[nodiscard]] Result<Known> Ask(const std::string& key, Want want) const;
-  // Sends the request. `known`: the remembered document; may be null.
+  // Requests a new answer for Ask(). `known`: the remembered document; may be null.
   [[nodiscard]] Result<Documents::Loaded> Load(const std::string& key, Want want,
                                                const Known& known) const;
   // Returns the names in a folder; null on failure. One thread at a time requests the listing.
   [[nodiscard]] std::shared_ptr<const Listing> ListingOf(const std::string& folder) const;
-  // Avoids requests for the documents of nodes that are named like a document of Zarr v2. If `key`
-  // is such a document, and the listing of the node's parent does not contain the node, returns
-  // when the listing was requested; otherwise nullopt. Requests the listing if necessary.
+  // Avoids requests for documents in folders that are named like a document of Zarr v2. If `key` is
+  // in such a folder, and the listing of the folder's parent does not contain the folder, returns
+  // when that listing was requested; otherwise nullopt. Requests the listing if necessary.
   [[nodiscard]] std::optional<int64_t> WhenUnlisted(const std::string& key) const;
   // Requests the document. The result has no text if the document is too large, if memory is short,
   // or if `want` is kInfo and the text takes a second request.
@@ -219,7 +221,7 @@ std::shared_ptr<const Listing> RecentAnswers::ListingOf(const std::string& folde
       if (names->empty()) break;
       count += names->size();
     }
-    auto remembered = memory_->listings.Get(folder);  // put there by the stream
+    auto remembered = memory_->listings.Get(folder);  // put there by RecordedStream
     if (remembered == nullptr) return Fail(ErrorCode::kIo, "{}: listing not remembered", folder);
     return recent::Listings::Loaded{std::move(remembered), sizeof(Listing)};
   };
@@ -245,9 +247,9 @@ Result<Documents::Loaded> RecentAnswers::Load(const std::string& key, Want want,
   const auto unlisted_ns = WhenUnlisted(key);
   const int64_t asked_ns = unlisted_ns.value_or(SteadyNowNs());
   Remembered document;
-  // A program that asks for the attributes of an unknown document will probably read it, too.
+  // A program that requests the attributes of an unknown document will probably read it, too.
   if (unlisted_ns) {
-    // The document does not exist.
+    // No request is needed: the document does not exist.
   } else if (want == Want::kText || known == nullptr) {
     auto read = ReadText(key, want);
     if (!read) return Fail(read);
@@ -330,7 +332,7 @@ Result<ObjectInfo> RecentAnswers::StatOther(const std::string& key) const {
     memory_->documents.Put(key, std::move(absent), ChargeOf(key));
   }
   if (info && known != nullptr) {
-    // A caller that has seen this version must not get an earlier one.
+    // A caller that has seen this version must not get an earlier version afterwards.
     if (known->object == nullptr || known->info->version != info->version || known->is_racy) {
       memory_->documents.Erase(key, known);
     } else {
@@ -352,7 +354,8 @@ Result<ReadAnswer> RecentAnswers::ReadOther(const std::string& key, ByteRange ra
     auto object = std::make_shared<KnownObject>(known->object, memory_, key, known->was_listed);
     return ReadAnswer{std::move(object), std::min(range.offset, known->info->size())};
   }
-  // An empty range opens the object. Unless the object is known, a read will probably follow.
+  // A read of an empty range opens the object. Unless the object is remembered, a read of bytes
+  // will probably follow.
   const bool is_opened = !needs_bytes && keeps_first_bytes_ && known == nullptr;
   auto first = is_opened ? memory_->first_bytes.Begin() : std::nullopt;
   const int64_t asked_ns = SteadyNowNs();

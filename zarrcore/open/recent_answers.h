@@ -1,12 +1,12 @@
 // Remembers recent answers of a store behind a network, so callers that need the same answer within
-// a short time share one request. It remembers the metadata documents of nodes, the version of an
-// object that was listed or opened, the absence of an object or folder, and listings of one page.
-// When an object is opened, its first bytes are requested, too, and kept for its reader
-// (open/first_bytes.h).
+// a short time share one request. Remembered answers are the metadata documents of nodes, the
+// version of an object that was listed or opened, the absence of an object or folder, and listings
+// of at most 1000 names. When an object is opened, its first bytes are requested, too, and cached
+// for its reader (open/first_bytes.h).
 //
 // A caller gets a remembered answer if it accepts the answer's age (base/answer_age.h). If the
 // answer is too old, and only the attributes of a document are needed, one request for one byte
-// checks whether its version is still the same.
+// checks whether the document's version is still the same.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ namespace zarrfs {
 [[nodiscard]] std::shared_ptr<Store> RememberAnswers(const std::shared_ptr<const Store>& store,
                                                      bool is_listed, bool keeps_first_bytes = true);
 
-/// Returns `store` without remembered answers, for a layer with its own rules for how long answers
-/// hold.
+/// Wraps `store` so that it returns no remembered answers, for a layer that decides by itself how
+/// long answers are valid.
 [[nodiscard]] std::shared_ptr<Store> WithNewAnswers(std::shared_ptr<const Store> store);
 
 }  // namespace zarrfs

@@ -28,7 +28,7 @@ class Failures {
   explicit Failures(RecentFailuresTimes times) : times_(times) {}
 
   /// Runs `call`, a request for `key`, and returns its result. If the request would probably fail
-  /// after a long wait, fails at once instead.
+  /// after a long wait, fails immediately instead.
   template <typename Call>
   auto Try(std::string_view key, const Call& call) -> decltype(call()) {
     const int64_t begun_ns = SteadyNowNs();
@@ -53,7 +53,8 @@ class Failures {
   }
   void OnFailure(std::string_view key, const Error& error, int64_t begun_ns) {
     if (error.code != ErrorCode::kTimedOut && error.code != ErrorCode::kIo) {
-      // These two codes are answers of the server. Other codes say nothing about the server.
+      // kNotFound and kPermissionDenied are answers of the server. Other codes say nothing about
+      // it.
       const bool is_answer =
           error.code == ErrorCode::kNotFound || error.code == ErrorCode::kPermissionDenied;
       if (is_answer) answered_ns_ = SteadyNowNs();

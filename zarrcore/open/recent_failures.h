@@ -2,9 +2,9 @@
 //
 // A program that reads one file makes several requests to the mount, and each needs several
 // objects. If each request waited for a hung server, one read would take many times `timeout=`. So
-// if a request fails after a second or more, requests for the same object fail at once for the same
-// length of time, at most 5 s. If the server has answered nothing since the failed request began,
-// requests for any object fail at once for one second.
+// if a request fails after a second or more, requests for the same object fail immediately for the
+// same length of time, at most 5 s. If the server has answered nothing since the failed request
+// began, requests for any object fail immediately for one second.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace zarrfs {
 
-/// Times in nanoseconds. Tests use shorter ones.
+/// Times in nanoseconds. Tests use shorter times.
 struct RecentFailuresTimes {
   int64_t costly_ns = 1'000'000'000;
   int64_t max_hold_ns = 5'000'000'000;

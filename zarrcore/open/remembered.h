@@ -22,11 +22,12 @@ namespace zarrfs::recent {
 
 inline constexpr size_t kAllBytes = 16u << 20;  // for all remembered documents
 inline constexpr size_t kListedBytes = 4u << 20;
-// A larger document is not remembered.
+// Documents above this size are not remembered.
 inline constexpr uint64_t kMaxBytes = 8u << 20;
-// A shorter read that ends before the end of an object only reads a header, for the size of a file.
+// A read of fewer bytes that ends before the end of an object only reads a header, which programs
+// need for the size of a file.
 inline constexpr size_t kLeastRead = 4096;
-// After this many objects with another version than the listed one, listed versions are not used.
+// After this many objects whose version is not the listed version, listed versions are not used.
 inline constexpr int kMaxStale = 8;
 
 struct Text {
@@ -72,7 +73,7 @@ class RememberedObject final : public Object {
 
 struct Listing {
   int64_t asked_ns = 0;
-  bool is_whole = true;  // false if it is too long to be remembered
+  bool is_whole = true;  // false if the listing is too long to be remembered
   std::vector<ListEntry> names;
 };
 using Listings = LruCache<std::string, Listing>;
@@ -84,19 +85,20 @@ inline size_t ChargeOf(const std::string& key) {
   return sizeof(Remembered) + 128 + 2 * key.capacity() + kOfObject;
 }
 
-// The state shared by a store and its streams.
+// The state shared by a RecentAnswers store, its objects and its streams.
 struct Memory {
   Documents documents{kAllBytes};  // also other objects, and absences
   FirstBytes first_bytes;
   Listings listings{kListedBytes};
-  // True if listings are known to report the same versions as requests for the objects do.
-  // Otherwise each listed object would look replaced.
+  // kYes if listings are known to report the same versions as requests for the objects do. If they
+  // do not, each listed object would look replaced.
   enum class Trust { kUnknown, kYes, kNo };
   std::atomic<Trust> listed_versions = Trust::kUnknown;
   std::atomic<int> stale = 0;  // the number of listed objects that turned out to be replaced
 
   // Forgets an object that was replaced. Listings may report some versions in a different form than
-  // requests for the objects do, so after kMaxStale listed objects, listed versions are not used.
+  // requests for the objects do, so after kMaxStale replaced objects that were listed, listed
+  // versions are not used.
   void OnStale(const std::string& key, bool was_listed) {
     documents.Erase(key);
     if (!was_listed || ++stale < kMaxStale) return;
@@ -105,10 +107,11 @@ struct Memory {
   }
 };
 
-// Says whether an object was opened to be read, and if so, whether its first bytes were requested.
+// How an object was made: without being opened, or by opening it with or without a request for its
+// first bytes.
 enum class Begin { kNotOpened, kRequested, kNotRequested };
 
-// An object whose first bytes may be kept. The object is forgotten when a read finds it replaced.
+// An object whose first bytes may be cached. The object is forgotten when a read finds it replaced.
 class KnownObject final : public Object {
  public:
   KnownObject(std::shared_ptr<const Object> object, std::shared_ptr<Memory> memory, std::string key,

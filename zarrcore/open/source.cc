@@ -156,12 +156,13 @@ class RepositoryIn {
     pointer_ = LookForIcechunk(*store_, commit_.at);
     return pointer_ && *pointer_;
   }
-  // The error for a store without nodes: the problem of the repository, if it has one, otherwise
-  // `error`.
+  // The error for a store without nodes: if `error` is kNotFound and Look() failed, the error of
+  // Look(); otherwise `error`.
   [[nodiscard]] Error WhyNothing(const Error& error) const {
     return error.code == ErrorCode::kNotFound && !pointer_ ? pointer_.error() : error;
   }
-  // Opens the repository, or returns the store itself if it contains none. Call after Look().
+  // Opens the repository, or returns the store itself if it contains no repository. Call after
+  // Look().
   Result<std::shared_ptr<Store>> Open() {
     if (pointer_ && *pointer_) {
       const auto container = WithNewAnswers(store_);
@@ -201,7 +202,7 @@ std::optional<Location> FindRemoteZip(std::string_view address, PlaceKind place)
     if (IsZipName(name)) {
       std::string_view below = WithoutSlashes(address.substr(end));
       while (below.starts_with('/')) below.remove_prefix(1);
-      // An address is percent-encoded; names of members in the zip file are not.
+      // The address on a web server is percent-encoded; names of members in the zip file are not.
       return Location{.folder = std::string(address.substr(0, slash)),
                       .file = std::string(name),
                       .inside = place == PlaceKind::kBucket
@@ -310,7 +311,7 @@ Result<std::shared_ptr<Store>> OpenFetched(const Location& location, PlaceKind p
   return without_listings ? std::move(without_listings) : std::move(store);
 }
 
-// `client`: null if all of access.virtual_prefixes are local.
+// Opens the stores below access.virtual_prefixes. `client`: null if all of the prefixes are local.
 std::shared_ptr<const IcechunkVirtualChunks> OpenVirtualChunks(const SourceAccess& access,
                                                                const FetchClient* client) {
   if (access.virtual_prefixes.empty()) return nullptr;
@@ -378,8 +379,8 @@ bool NeedsFetcher(const Source& source, std::span<const VirtualPrefix> prefixes)
 
 namespace {
 
-// How long the fetcher may take to answer. With bandwidth=, a request may wait for all others that
-// can be made at once.
+// How long the fetcher may take to answer. With bandwidth=, a request may wait for all other
+// requests that can run concurrently.
 std::chrono::seconds LongestAnswer(const RemoteOptions& options) {
   const std::chrono::seconds timeout = std::chrono::seconds(options.timeout) + kFetcherStart;
   if (options.bandwidth == 0) return timeout;
@@ -409,7 +410,7 @@ Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess acc
     client = *std::move(opened);
   }
   commit.virtual_chunks = OpenVirtualChunks(access, client.get());
-  // Local files are checked for each answer; servers are checked less often.
+  // A layer checks a local file for each answer, and a file on a server less often.
   if (source.needs_fetcher()) {
     commit.max_age = access.shown.never_changes ? kAnyAge : access.max_age;
     // The objects of a tag or snapshot never change, so they need no versions.

@@ -60,9 +60,9 @@ struct LayerKind;
 /// The parts of a source.
 struct Location {
   std::string folder;                // the folder of the objects: a path or an address
-  std::string file = {};             // the only object that the layer reads; "" if it may read any
+  std::string file = {};             // the only object that the layer reads; "" for any object
   const LayerKind* layer = nullptr;  // null if the source has no layer
-  std::string inside = {};           // for a zip file, the folder in it; "" for its root
+  std::string inside = {};           // the folder in the zip file; "" for its root
 
   /// The path of the file or the folder. A sandboxed worker may read only this path, and a fetcher
   /// fetches only from this address.
@@ -85,9 +85,9 @@ class Source {
   /// True if the source means the same store in every working directory.
   [[nodiscard]] bool is_absolute() const { return needs_fetcher() || text_.starts_with('/'); }
 
-  /// Finds the layer. Examines local files that may belong to a layer. A path that does not exist
-  /// or is not a store counts as a folder. `folder`: Location::folder, if it was opened earlier;
-  /// the path is then not looked up again.
+  /// Finds the place and the layer. Examines local files that may belong to a layer. A path that
+  /// does not exist or is not a store counts as a folder. `folder`: Location::folder, if it was
+  /// opened earlier; the path is then not looked up again.
   [[nodiscard]] Location Locate(const Descriptor& folder = {}) const;
 
   /// The address for a fetcher; see ParseRemoteSource(), which fails for a folder.
@@ -111,10 +111,11 @@ class Source {
 /// Maximum age of a server's answer on whether the single object of a layer has changed.
 inline constexpr Age kZipAge = std::chrono::milliseconds(500);
 
-/// How often a followed branch is read if it cannot be watched; see Store::StartWatching().
+/// How often a followed branch of an Icechunk repository is read if it cannot be watched; see
+/// Store::StartWatching().
 inline constexpr Age kFollowPeriod = std::chrono::seconds(10);
 
-/// How a process reaches a store. A place uses only its own members.
+/// How a process reaches a store. Each kind of place uses only the members that are for it.
 struct SourceAccess {
   // For folders. The policies for links and modes in LocalStoreOptions apply to stored objects.
   // They do not apply to the single file of a layer, which users may specify by a symbolic link.
@@ -122,11 +123,11 @@ struct SourceAccess {
   Descriptor folder = {};  // see Source::Locate()
 
   // For places with a fetcher, and for virtual_prefixes that are not local.
-  RemoteOptions remote = {};  // OpenSource() reads its list_file
-  // list_file, if it is already open; used only during the call.
+  RemoteOptions remote = {};  // OpenSource() reads the file list_file
+  // The file RemoteOptions::list_file, if it is already open; used only during OpenSource().
   const Descriptor* key_list = nullptr;
   Descriptor fetch_socket = {};
-  // The memory of the FetchChannel; used only during the call.
+  // The shared memory of the FetchChannel; used only during OpenSource().
   const Descriptor* fetch_memory = nullptr;
   /// Called on another thread with each line that the fetcher has for the log.
   std::function<void(std::string_view)> on_notice = {};
@@ -168,7 +169,7 @@ struct SourceCommit {
 /// none for any other store. Fails if manifests cannot be read.
 [[nodiscard]] Result<VirtualFolders> VirtualFoldersOf(const Store& store);
 
-/// A kind of layer.
+/// A kind of layer; see the comment at the beginning of this file.
 struct LayerKind {
   std::string_view name;
 
@@ -177,8 +178,8 @@ struct LayerKind {
   /// Source::Locate().
   std::optional<Location> (*find)(const Source& source, const Descriptor& folder);
 
-  /// Makes the store from the store of the place. If `location.file` is not "", that store contains
-  /// only this file.
+  /// Makes the store from the store of the place. If `location.file` is not "", the store of the
+  /// place contains only this file.
   Result<std::shared_ptr<Store>> (*open)(const std::shared_ptr<Store>& place,
                                          const Location& location, const SourceCommit& commit);
 };

@@ -32,19 +32,19 @@
 namespace zarrfs {
 namespace {
 
-// How long answers about the objects of an array are kept, in nanoseconds. Listings of other
-// folders of the array, which often follow, use the same answers.
+// How long the results of probing an array's objects are cached, in nanoseconds. Listings of other
+// folders of the array, which often follow, use the same results.
 constexpr int64_t kProbesHoldNs = 1'000'000'000;
-// How long the metadata of OME-Zarr groups are kept, in nanoseconds.
+// How long the names from consolidated and OME-Zarr metadata are cached, in nanoseconds.
 constexpr int64_t kSaidHoldsNs = 10'000'000'000;
-// The maximum age of a remembered document from which these answers are made.
+// The maximum age of the remembered documents that AskGroup() reads.
 constexpr Age kMaxAgeOfSaid = std::chrono::seconds(5);
-constexpr size_t kMaxSaid = 4096;  // the maximum number of groups whose answers are kept
+constexpr size_t kMaxSaid = 4096;  // the maximum number of groups in said_
 // The maximum number of images to look for in a collection whose metadata do not list them.
 constexpr size_t kMaxSeries = 4096;
 // Metadata of groups up to this many levels above a folder may name the folder.
 constexpr int kGroupsAbove = 2;
-// The path under which the root's consolidated metadata are kept. No node has this path.
+// The key in said_ for the root's consolidated metadata. No node has this path.
 constexpr const char* kOfRoot = "//";
 
 // Reads and parses a JSON document. Null if it does not exist or is invalid.
@@ -77,26 +77,27 @@ class UnlistedStore final : public ForwardingStore {
   using KnownKeys = Result<std::shared_ptr<const KeyList>>;
   using Ask = std::function<KnownKeys()>;
   struct Probed {
-    int64_t at_ns = 0;  // when the oldest answer was requested
+    // In said_, when the oldest answer was requested; in probed_, when the last answer had arrived.
+    int64_t at_ns = 0;
     KnownKeys keys;
   };
-  // The document with the root's consolidated metadata, and the keys in them.
+  // The document with the root's consolidated metadata, and the keys that these metadata name.
   struct RootKeys {
     std::string document;
     Version version;
-    std::shared_ptr<const KeyList> keys;  // null if it has no consolidated metadata
+    std::shared_ptr<const KeyList> keys;  // null if the document has no consolidated metadata
   };
 
   [[nodiscard]] tl::unexpected<Error> CannotList(std::string_view folder) const;
   // The documents that consolidated metadata name; null if the store has no consolidated metadata.
   [[nodiscard]] Result<std::shared_ptr<const KeyList>> Consolidated() const;
-  // True if the keys were taken from the current document of the root.
+  // True if `known` was made from the current document of the root.
   [[nodiscard]] Result<bool> IsCurrent(const RootKeys& known) const;
   // The documents of the group at `path` and of the nodes that its OME-Zarr metadata name; null if
   // the metadata name no node.
   [[nodiscard]] KnownKeys AskGroup(const std::string& path) const;
   struct GroupText {
-    std::string_view document;  // the document that makes it a group
+    std::string_view document;  // "zarr.json" or ".zgroup"
     Json attributes;
   };
   // Reads the document of a group. The attributes are null if the group does not exist.
@@ -108,21 +109,21 @@ class UnlistedStore final : public ForwardingStore {
   // Returns the keys for `path`: the result of a recent call of `ask`, or of a new call.
   [[nodiscard]] KnownKeys Kept(const std::string& path, const Ask& ask) const;
   // The names in a folder, from the root's consolidated metadata or from OME-Zarr metadata; nullopt
-  // if they name none.
+  // if these metadata name nothing in the folder.
   [[nodiscard]] Result<std::optional<std::vector<ListEntry>>> KnownIn(
       std::string_view folder) const;
   // The array to which the folder belongs; nullopt if it belongs to none.
   [[nodiscard]] Result<std::optional<Array>> FindArray(std::string_view folder) const;
   [[nodiscard]] Result<std::optional<Array>> ReadArray(const std::string& path) const;
-  // True if `key` is a document of a node that is named like a document of Zarr v2, and the list of
-  // keys, or without a list the root's consolidated metadata, do not contain that node.
+  // True if `key` is in a folder that is named like a document of Zarr v2, and the folder is no
+  // node. The list of keys decides that, or without a list, the root's consolidated metadata.
   [[nodiscard]] Result<bool> IsOfNoNode(std::string_view key) const;
-  // The existing objects and documents of an array. They are requested at most once per second.
+  // The existing objects and documents of an array. An array is probed at most once per second.
   [[nodiscard]] Result<std::shared_ptr<const KeyList>> Probe(const Array& array,
                                                              std::string_view folder) const;
-  // Requests each document of an array and each object of its grid, and returns those that exist.
+  // Requests each document of an array and each object of its grid. Returns the keys that exist.
   [[nodiscard]] Result<KeyList> ExistingOf(const Array& array, const ArrayLayout& layout) const;
-  // Requests `range` of each of `keys`, and returns those that exist.
+  // Requests `range` of each object in `keys`. Returns the keys that exist.
   [[nodiscard]] Result<KeyList> Existing(std::span<const std::string> keys, ByteRange range) const;
   [[nodiscard]] Result<bool> Exists(const std::string& key) const;
 
@@ -299,9 +300,9 @@ UnlistedStore::KnownKeys UnlistedStore::Kept(const std::string& path, const Ask&
   if (said_.size() >= kMaxSaid) {
     std::erase_if(said_, [&](const auto& said) { return is_old(said.second); });
   }
-  // A result without keys is kept for kProbesHoldNs from now, even if it was made from older
-  // answers. For the root, the age of these answers counts, because an unchanged document of the
-  // root is not parsed again.
+  // A result without keys is cached for kProbesHoldNs from now, even if it was made from older
+  // answers. For the root, the age of the answers counts, because an unchanged document of the root
+  // is not parsed again.
   const bool is_empty = path != kOfRoot && (!keys || *keys == nullptr);
   const int64_t at_ns = is_empty ? asked_ns : OldestAnswer::Or(asked_ns);
   if (said_.size() < kMaxSaid) said_.insert_or_assign(path, Probed{at_ns, keys});
@@ -361,9 +362,9 @@ Result<std::optional<UnlistedStore::Array>> UnlistedStore::ReadArray(
 
 Result<std::optional<UnlistedStore::Array>> UnlistedStore::FindArray(
     std::string_view folder) const {
-  // Folders of chunks have no documents. If a folder may be one, the folders above it are therefore
-  // tried first, because their documents are probably remembered. No node in an array's folder has
-  // such a name.
+  // Folders of chunks have no documents. If a folder may be a folder of chunks, the folders above
+  // it are tried first, because their documents are probably remembered. No node in an array's
+  // folder has the name of a folder of chunks.
   std::vector<std::string> paths;
   for (std::string path(folder);; path = std::string(FolderOf(path))) {
     paths.push_back(path);
@@ -480,7 +481,8 @@ Result<std::unique_ptr<FolderStream>> UnlistedStore::OpenFolder(std::string_view
     if (!probed) return Fail(probed);
     return stream(**probed);
   }
-  // The metadata may omit existing nodes, so a folder without names does not count as absent.
+  // The metadata may omit existing nodes, so a folder that they do not name is not reported as
+  // absent.
   auto names = KnownIn(folder);
   if (!names) return Fail(names);
   if (!*names) return CannotList(folder);

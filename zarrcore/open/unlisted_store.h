@@ -1,12 +1,12 @@
 // UnlistedStore: lists a store that cannot list its folders, such as a web server.
 //
 // The contents of a folder come from the first of these sources that applies:
-//   - a list of all keys, if one is given; it must be complete;
+//   - a list of all keys, if one is given; the list must be complete;
 //   - for a group, the consolidated metadata of the root: the nodes below the group;
 //   - for an OME-Zarr group, its own metadata: its images, labels, wells and fields;
 //   - for an array, concurrent requests for each object of its grid, up to a limit.
-// Each component of the path of these nodes is a folder; for example, the row of a plate has no
-// document of its own. Listings of other folders fail with kUnsupported and a message that names
+// Each component of the paths of these nodes is a folder, even without a document of its own, such
+// as the row of a plate. Listings of other folders fail with kUnsupported and a message that names
 // the option `list`, because a listing must be complete.
 #pragma once
 
