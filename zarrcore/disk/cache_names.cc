@@ -29,8 +29,8 @@ bool IsCacheName(std::string_view name) {
          name == ".snapshot" || IsHexadecimal(name, 2);
 }
 
-// The number of bytes of kTagText that the file CACHEDIR.TAG has. nullopt if it has other contents
-// or does not exist.
+// Returns how many bytes of kTagText the file CACHEDIR.TAG contains, or nullopt if the file has
+// other contents or does not exist.
 std::optional<size_t> TagIn(const Descriptor& folder) {
   const Descriptor file(openat(folder.get(), kTag, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status = {};
@@ -39,14 +39,15 @@ std::optional<size_t> TagIn(const Descriptor& folder) {
   const ssize_t length = read(file.get(), text.data(), text.size());
   if (length < 0) return std::nullopt;
   text.resize(static_cast<size_t>(length));
-  // A tag with only the first line belongs to another program. An empty tag, or one that ends in
-  // the second line, is a truncated tag of zarrfs.
+  // A tag with only the first line may belong to another program. An empty tag, or one that ends
+  // after the start of the second line, is a truncated tag of zarrfs.
   const bool is_ours =
       kTagText.starts_with(text) && (text.empty() || text.size() > kTagText.find('\n') + 1);
   return is_ours ? std::optional(text.size()) : std::nullopt;
 }
 
-// The name of a file in the folder that does not belong to the cache; "" if all files do.
+// Returns the name of a file in the folder that does not belong to the cache, or "" if all files
+// belong to the cache.
 std::string ForeignNameIn(const Descriptor& folder) {
   const FolderNames names =
       ReadNames(Descriptor(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));

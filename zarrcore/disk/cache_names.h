@@ -22,21 +22,22 @@ namespace zarrfs {
 inline constexpr const char* kNewFiles = "new";
 inline constexpr const char* kTaken = "taken";
 
-/// The four numbers in the name of a file: the fingerprint of the version, the begin and end of the
-/// range, and the size of the object.
+/// The four numbers in the name of a cache file: the fingerprint of the version, the begin and end
+/// of the range, and the size of the object.
 using CacheFileNumbers = std::array<uint64_t, 4>;
 [[nodiscard]] std::string CacheFileName(const CacheFileNumbers& numbers);
-/// Parses the name of a file. nullopt for names that CacheFileName() never returns, and for a range
-/// that is empty or exceeds the size.
+/// Parses the name of a cache file. Returns nullopt for names that CacheFileName() never returns,
+/// and for a range that is empty or exceeds the object's size.
 [[nodiscard]] std::optional<CacheFileNumbers> ParseCacheFileName(std::string_view name);
 
-/// True if `name` consists of `length` lower-case hexadecimal digits: 2 and 30 for the folders of
-/// an object, 16 for a file in kNewFiles.
+/// True if `name` consists of `length` lower-case hexadecimal digits. The folders of an object have
+/// 2 and 30 digits, a file in kNewFiles has 16.
 [[nodiscard]] bool IsHexadecimal(std::string_view name, size_t length);
 
-/// Checks that the folder is a cache of zarrfs or may become one, and marks it as one. The folder
-/// must be empty, or marked, or contain only the names above, "lost+found" and ".snapshot".
-/// Otherwise kInvalidArgument; the message contains the foreign name.
+/// Checks that the folder is a zarrfs cache or may become one, and marks the folder with
+/// CACHEDIR.TAG. The folder must be empty, or marked, or contain only names of cache files,
+/// "lost+found" and ".snapshot". Otherwise, fails with kInvalidArgument, with the foreign name in
+/// the message.
 [[nodiscard]] Result<void> ClaimCacheFolder(const Descriptor& folder, const std::string& path);
 
 }  // namespace zarrfs

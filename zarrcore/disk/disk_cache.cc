@@ -19,8 +19,8 @@
 namespace zarrfs {
 namespace {
 
-// If a range is not in a cached listing that is older than this, in nanoseconds, the folder is
-// listed again. Files that other processes write may go unnoticed for this long.
+// If a range is missing from a cached listing that is older than this, in nanoseconds, the folder
+// is listed again. Files that other processes write may go unnoticed for this long.
 constexpr int64_t kListingNs = 1'000'000'000;
 // Maximum number of files that are considered for one object.
 constexpr size_t kMaxPieces = 1u << 16;
@@ -57,8 +57,8 @@ bool IsSame(const Version& a, const Version& b) {
   return a.size == b.size && a.mtime_ns == b.mtime_ns && a.etag == b.etag;
 }
 
-// Does not follow a symbolic link in the last component, because the owner of the link could choose
-// which files are removed.
+// Opens the folder, and creates it if necessary. Does not follow a symbolic link in the last
+// component of the path, because the owner of the link could choose which files are removed.
 Result<Descriptor> OpenCacheFolder(const std::string& given) {
   std::string path = given;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();

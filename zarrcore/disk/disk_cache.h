@@ -1,12 +1,12 @@
-// DiskCache: a folder with ranges fetched from buckets and web servers. All mounts share it, and it
-// is kept across restarts, so the ranges need not be fetched again. Thread-safe; each call waits
-// for the disk.
+// DiskCache: a folder that caches ranges fetched from buckets and web servers. All mounts share the
+// folder, and it survives restarts, so the ranges need not be fetched again. Thread-safe. Each call
+// waits for the disk.
 //
-// Each object has a folder, named by the digest of its address, with a file for each range
-// (disk/disk_entry.h), named by version, range, and the object's size. A file is first written
-// under another name. A truncated or altered file is detected when it is read, and removed. Nothing
-// is synced, so a power failure may truncate a file. A failure of the cache never fails a read; it
-// only makes the read slower.
+// Each object has a folder, whose name is the digest of the object's address. The folder has one
+// file per cached range (disk/disk_entry.h), named after the object's version, the range, and the
+// object's size. Each file is first written under a temporary name. A truncated or altered file is
+// detected when it is read, and then removed. Nothing is synced, so a power failure may truncate a
+// file. A failure of the cache never fails a read; it only makes the read slower.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@
 
 namespace zarrfs {
 
-/// Creates the folder if necessary. Does nothing if `path` is empty. kPermissionDenied, with
-/// advice, unless the folder belongs to this user and nobody else can enter it, because a user who
-/// can write to the cache controls the bytes that readers get.
+/// Creates the cache's folder if necessary, and checks the folder. Does nothing if `path` is empty.
+/// Fails with kPermissionDenied, with advice, unless the folder belongs to this user and nobody
+/// else can enter it. A user who can write to the cache controls the bytes that readers get.
 [[nodiscard]] Result<void> PrepareCacheFolder(const std::string& path);
 
 class DiskCache {
@@ -41,11 +41,11 @@ class DiskCache {
 
   [[nodiscard]] int folder() const { return folder_.get(); }
 
-  /// Returns a version of the object whose bytes in `range` all seem to be cached; nullopt if no
+  /// Returns a version of the object whose bytes in `range` all seem to be cached, or nullopt if no
   /// version qualifies.
   [[nodiscard]] std::optional<Version> Find(std::string_view object, ByteRange range);
-  /// Fills `out` with the bytes of the object's `version` from `begin` on. False if they are not
-  /// cached. The version is identified by size, mtime_ns and etag.
+  /// Fills `out` with the bytes of the object's `version` from `begin` on. Returns false if these
+  /// bytes are not cached. The version is identified by size, mtime_ns and etag.
   [[nodiscard]] bool Read(std::string_view object, const Version& version, uint64_t begin,
                           std::span<std::byte> out);
   /// Caches bytes of an object, if the disk space suffices, and removes other versions of the
@@ -70,14 +70,15 @@ class DiskCache {
 
   DiskCache(Descriptor folder, uint64_t capacity)
       : folder_(std::move(folder)), space_(folder_, capacity) {}
-  // Lists the folder of an object; `path` is relative to the cache's folder. Uses a cached listing;
-  // with `again` only one that is younger than a second, to find files of other processes.
+  // Lists the folder of an object. `path` is relative to the cache's folder. Uses a cached listing
+  // if there is one. With `again`, the cached listing must be younger than a second, so files from
+  // other processes are found.
   [[nodiscard]] std::shared_ptr<const Listing> List(const std::string& path, bool again);
   void Keep(const std::string& path, Listing listing);
-  // Returns adjacent pieces that cover `wanted`; empty if a byte is missing.
+  // Returns pieces that together cover `wanted`, or no pieces if a byte is missing.
   [[nodiscard]] static std::vector<Piece> Cover(const Listing& listing, const Piece& wanted);
-  // Opens the piece's file. nullopt if it cannot be opened. Also nullopt if the file does not match
-  // its name; the file is then removed.
+  // Opens the file of a piece. Returns nullopt if the file cannot be opened. If the file does not
+  // match its name, removes the file and returns nullopt.
   [[nodiscard]] std::optional<DiskEntryFile> OpenPiece(const std::string& path, const Piece& piece,
                                                        std::string_view object);
   void Remove(const std::string& path, const Piece& piece);

@@ -1,9 +1,9 @@
-// DiskEntry: one file of the DiskCache, with a range of an object's bytes and their description.
+// DiskEntry: describes one file of a DiskCache, which contains a range of an object's bytes:
 //
 //   head, of 64 bytes | name of the object | ETag | a CRC-32C for each kBlock bytes | the bytes
 //
-// All numbers are little-endian. A checksum in the head covers everything before the bytes. An
-// incomplete or altered file is ignored.
+// All numbers are little-endian. A checksum in the head covers everything before the bytes.
+// Incomplete or altered files are ignored.
 #pragma once
 
 #include <cstddef>
@@ -34,22 +34,23 @@ struct DiskEntry {
   [[nodiscard]] uint64_t end() const { return begin + length; }
 };
 
-/// Encodes everything in the file before the object's bytes. `bytes`: the object's bytes, whose
-/// number is entry.length. Returns nothing if the entry exceeds the limits above or has no bytes.
+/// Encodes everything in the file before the object's bytes. `bytes`: the object's bytes; there
+/// must be entry.length of them. Returns an empty vector if the entry exceeds the limits of
+/// DiskEntry or has no bytes.
 [[nodiscard]] std::vector<std::byte> HeadOf(const DiskEntry& entry,
                                             std::span<const std::byte> bytes);
 
 /// A file of the cache that is open for reading.
 class DiskEntryFile {
  public:
-  /// Reads and checks the head of a file. nullopt if the file is incomplete or altered.
+  /// Reads and checks the head of a file. Returns nullopt if the file is incomplete or altered.
   [[nodiscard]] static std::optional<DiskEntryFile> Open(Descriptor file);
 
   [[nodiscard]] const DiskEntry& entry() const { return entry_; }
-  /// Reads the object's bytes from `offset` on; the whole range must be in the entry. False if they
-  /// are not the bytes that were written.
+  /// Reads the object's bytes from `offset` on. The whole range must be in the entry. Returns false
+  /// if the bytes cannot be read, or differ from the bytes that were written.
   [[nodiscard]] bool Read(uint64_t offset, std::span<std::byte> out) const;
-  /// Sets the time of the last use to now, unless that time is less than a minute old.
+  /// Sets the file's time of last use to now, unless that time is less than a minute old.
   void Touch() const;
 
  private:

@@ -11,8 +11,7 @@ namespace {
 
 constexpr size_t kReaders = 4;
 constexpr size_t kWriters = 2;
-// Maximum bytes that wait to be written, and maximum bytes in answers that Take() has not returned
-// yet.
+// Maximum number of bytes waiting to be written, and in answers that Take() has not returned yet.
 constexpr size_t kMaxUnwritten = 32u << 20;
 constexpr size_t kMaxUntaken = 32u << 20;
 
@@ -86,7 +85,7 @@ struct DiskQueue::State {
   std::vector<Answer> answers GUARDED_BY(mutex);
   std::deque<Unwritten> unwritten GUARDED_BY(mutex);
   size_t untaken GUARDED_BY(mutex) = 0;  // the number of bytes in `answers`
-  // The number of bytes in `unwritten` and of those being written.
+  // The number of bytes in `unwritten` and of bytes that are being written.
   size_t unwritten_bytes GUARDED_BY(mutex) = 0;
   bool is_over GUARDED_BY(mutex) = false;
 };

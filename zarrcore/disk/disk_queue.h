@@ -1,5 +1,5 @@
-// DiskQueue: uses a DiskCache on separate threads, on behalf of a thread that must not wait for a
-// disk.
+// DiskQueue: calls a DiskCache on background threads, on behalf of a thread that must not wait for
+// a disk.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class DiskQueue {
   };
   struct Answer {
     uint64_t id = 0;
-    std::optional<Version> version = {};  // nullopt: the range is not cached
+    std::optional<Version> version = {};  // nullopt if the range is not cached
     uint64_t offset = 0;
     std::vector<std::byte> bytes = {};  // empty if the request had no version
   };
@@ -39,11 +39,12 @@ class DiskQueue {
   DiskQueue(const DiskQueue&) = delete;
   DiskQueue& operator=(const DiskQueue&) = delete;
 
-  /// Enqueues a request. It is answered unless the disk hangs.
+  /// Enqueues a request. Every request is answered unless the disk hangs.
   void Ask(Request request);
   /// Returns the answers that became ready since the last call.
   [[nodiscard]] std::vector<Answer> Take();
-  /// Writes bytes to the cache in the background. Drops them if too many bytes are waiting.
+  /// Writes bytes to the cache in the background. Drops the bytes if too many are waiting to be
+  /// written.
   void Keep(std::string object, Version version, uint64_t begin, std::vector<std::byte> bytes);
 
  private:

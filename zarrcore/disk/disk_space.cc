@@ -26,8 +26,8 @@
 namespace zarrfs {
 namespace {
 
-// Number of attempts to lock the file "taken", and the pause between them. A process that removes
-// files may hold the lock for longer.
+// Number of attempts to lock the file "taken", and the pause between attempts. A process that
+// removes files may hold the lock for longer.
 constexpr int kLockTries = 100;
 constexpr auto kLockPause = std::chrono::milliseconds(10);
 // Unfinished files older than this many seconds were left by a dead process.

@@ -1,11 +1,11 @@
-// DiskSpace: limits the disk space of the folder of a DiskCache, for all processes that share it.
-// The least recently used files are removed first. Thread-safe.
+// DiskSpace: limits the disk space of a DiskCache's folder, for all processes that share the
+// folder. Removes the least recently used files first. Thread-safe.
 //
 // Files are two levels below the cache's folder: "ab/cdef…/NAME" (cache_names.h). Other files are
 // neither counted nor removed, except files of the cache in the folder "new". The file "taken"
 // contains the sum of the files' sizes, and is locked during changes. Space is reserved before a
 // file is written, so the sum may be too large after a process was killed. The next removal
-// corrects it.
+// corrects the sum.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ class DiskSpace {
   /// `folder` must outlive this object.
   DiskSpace(const Descriptor& folder, uint64_t capacity) : folder_(folder), capacity_(capacity) {}
 
-  /// Reserves space for a file of `bytes`, and evicts files if needed. False if that is impossible;
-  /// the file must then not be written. Waits for the disk, and up to a second for other processes.
+  /// Reserves space for a file of `bytes`, and evicts files if needed. Returns false if that is
+  /// impossible; the file must then not be written. Waits for the disk, and up to a second for
+  /// other processes.
   [[nodiscard]] bool Take(uint64_t bytes);
   /// Releases the space of a file of `bytes` that was removed or not written.
   void GiveBack(uint64_t bytes);
@@ -37,11 +38,11 @@ class DiskSpace {
   // Opens and locks the file "taken". Returns an empty descriptor if another process holds the lock
   // for too long.
   [[nodiscard]] Descriptor Lock() const;
-  // The maximum sum of file sizes, including a new file of `bytes`, that leaves enough free space
-  // on the disk; UINT64_MAX if the disk has enough. `taken`: the current sum.
+  // Returns the maximum sum of file sizes, including a new file of `bytes`, that leaves enough free
+  // space on the disk; UINT64_MAX if the disk already has enough. `taken`: the current sum.
   [[nodiscard]] uint64_t MostFor(uint64_t taken, uint64_t bytes) const;
   // Removes files until the remaining files use at most `most` bytes. Returns the number of bytes
-  // that they use.
+  // that the remaining files use.
   uint64_t Reduce(uint64_t most);
 
   const Descriptor& folder_;
