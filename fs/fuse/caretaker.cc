@@ -76,8 +76,8 @@ std::optional<Caretaker::Found> Caretaker::FindChunk(const Place& folder,
   }
   const auto [rank, shown, naming] = NamingIn(word->second, folder.view);
   if (!shown) {
-    // The journal does not have the chunks of arrays of strings. In views that show such an array,
-    // it has one chunk.
+    // The array may be an array of strings that this view shows as text. Such an array has one
+    // chunk, and the journal has no chunk names of it for this view.
     const bool may_be = in_array && IsFlat(name, false);
     return may_be ? std::optional(Found{}) : std::nullopt;
   }
