@@ -3,7 +3,7 @@
 //   zarrfs STORE MNT [-o options] [-f] [-d]
 //   zarrfs --config FILE [STORE] MNT [-o options] [-f] [-d]     also as -o config=FILE
 //   zarrfs STORE                                                MNT is the store's name
-//   zarrfs --check …                                            as any of these
+//   zarrfs --check …                                            with the words of any form above
 //   zarrfs STORE MNT -o remount[,options]
 //   zarrfs --list
 //   zarrfs --unmount MNT
@@ -38,9 +38,9 @@ struct CommandLine {
   MountOptions options;
 };
 
-/// Parses the command line. kInvalidArgument with one line that names the invalid word. If the file
-/// name in argv[0] begins with "mount.", the program runs as a helper of mount(8): `-f` then means
-/// fake instead of foreground, and `-s` means sloppy instead of a single thread.
+/// Parses the command line. Fails with kInvalidArgument and one line that names the invalid word.
+/// If the file name in argv[0] begins with "mount.", the program runs as a helper of mount(8): `-f`
+/// then means fake instead of foreground, and `-s` means sloppy instead of a single thread.
 [[nodiscard]] Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
 /// The output of --help and of --version, with a newline at the end.

@@ -1,6 +1,6 @@
-// The log. All code, including libfuse, logs through spdlog's default logger. It writes to stderr
-// while the caller waits for the mount, and afterwards to the journal or syslog, as "zarrfs". Each
-// message is one line, even if names in the store contain newlines.
+// The log. All code, including libfuse, logs through spdlog's default logger. The logger writes to
+// stderr while the caller waits for the mount, and afterwards to the journal or syslog, as
+// "zarrfs". Each message is one line, even if names in the store contain newlines.
 //
 // If stderr is the systemd journal, as in a service, each line begins with its priority (see
 // sd-daemon(3)).

@@ -107,8 +107,8 @@ constexpr std::string_view kSize = "a size such as 512k, 64M or 1G";
 constexpr std::string_view kPatterns = "name patterns such as *.zarr or scratch:*.tmp";
 
 // Each row has the option, its --help text (continuation lines are indented to the column of the
-// text), the allowed values and the effect. {views} stands for the names of all views, {listed} for
-// the views that the root lists by default.
+// text), the allowed values and the effect. In the texts, {views} is replaced by the names of all
+// views, and {listed} by the views that the root lists by default.
 constexpr Option kOptions[] = {
     {"view", "{views}", "show only this view, at the root (default: one folder per view)",
      "{views} or all",

@@ -1,5 +1,6 @@
-// The table of the options after -o, with one row each: name, help text, and effect on
-// MountOptions. The command line, configuration files, --help and the manual pages use this table.
+// The table of the options after -o. Each row has the name of an option, its help text, and its
+// effect on MountOptions. The command line, configuration files, --help and the manual pages use
+// this table.
 #pragma once
 
 #include <optional>
@@ -12,8 +13,8 @@
 namespace zarrfs {
 
 /// Applies one option, "name" or "name=value". Accepts options of mount(8) and fstab(5) that have
-/// no effect here. The first option that is not in the table is stored in `unknown`.
-/// kInvalidArgument names the option and the expected values.
+/// no effect here. The first option that is not in the table is stored in `unknown`. Fails with
+/// kInvalidArgument and a message that names the option and the expected values.
 [[nodiscard]] Result<void> ApplyOption(std::string_view option, MountOptions& options,
                                        std::optional<std::string>& unknown);
 
@@ -24,8 +25,8 @@ namespace zarrfs {
 /// docs/OPTIONS.md.
 [[nodiscard]] std::string OptionsHelp();
 
-/// The error for an unknown option: why an option of other file systems is refused, or which option
-/// was probably meant.
+/// The error for an unknown option. It says why an option of other file systems is refused, or
+/// which option was probably meant.
 [[nodiscard]] tl::unexpected<Error> UnknownOption(std::string_view option);
 
 }  // namespace zarrfs

@@ -6,8 +6,8 @@
 namespace zarrfs {
 
 RemoteOptions FetchOptions(const MountOptions& options) {
-  // Answers of the store are reused for half of `ttl`, and names are cached for the other half. A
-  // cache adds another half.
+  // Answers of the store are reused for half of `ttl`, and names are cached for the other half. An
+  // HTTP cache of the option `via` may reuse answers for another half.
   constexpr double kHalfInMs = 500;
   constexpr double kMaxMs = 1e15;
   RemoteOptions remote = options.remote;

@@ -39,7 +39,7 @@ struct MountOptions : TreeOptions {
   // virtual= in the order of the options, then those of virtual_file=.
   std::vector<VirtualPrefix> virtual_prefixes;
   std::string virtual_file;  // the absolute path of the file of virtual_file=; "" for none
-  std::string virtual_text;  // its contents, which are read once per mount
+  std::string virtual_text;  // the contents of that file, which are read once per mount
 
   RemoteOptions remote;  // only for a store in a bucket or on a web server
 
@@ -69,7 +69,7 @@ struct MountOptions : TreeOptions {
   bool foreground = false;
   bool debug = false;  // implies foreground
   bool verbose = false;
-  bool by_mount = false;  // mount(8) runs the program as mount.zarrfs
+  bool by_mount = false;  // true if mount(8) runs the program as mount.zarrfs
   bool fake = false;      // check everything but mount nothing (mount -f)
   bool sloppy = false;    // ignore unknown options (mount -s)
   bool remount = false;
@@ -82,7 +82,7 @@ struct MountOptions : TreeOptions {
   // Where the settings come from.
   std::string config_file;            // "" if no file is used
   std::vector<std::string> config;    // the settings of the file, in the syntax of -o
-  std::vector<std::string> settings;  // the settings after -o, which override those of the file
+  std::vector<std::string> settings;  // the settings after -o, which override those in `config`
 
   bool operator==(const MountOptions&) const = default;
 };

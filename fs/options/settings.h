@@ -1,5 +1,4 @@
-// The settings of a mount: those of its configuration file, overridden by those after -o. The
-// configuration file:
+// The settings of a mount. Settings after -o override those in the configuration file, such as:
 //
 //   # A line that begins with # is a comment.
 //   source = /data/ocean.zarr
@@ -23,15 +22,15 @@ namespace zarrfs {
 [[nodiscard]] bool IsLive(std::string_view name);
 
 /// Parses the contents of a configuration file into options in the syntax of -o, one per line; ""
-/// for a line without a setting. kInvalidArgument for a malformed line and for a name that occurs
-/// twice; the message begins with "`path`:LINE:" and has the expected value.
+/// for a line without a setting. Fails with kInvalidArgument for a malformed line and for a name
+/// that occurs twice; the message begins with "`path`:LINE:" and has the expected value.
 [[nodiscard]] Result<std::vector<std::string>> ParseConfig(std::string_view text,
                                                            std::string_view path);
 
 /// Reads the configuration file, which is `options.config_file` or named in `options.settings`,
-/// into `options.config`. Applies the settings of the file, then `options.settings`. Replaces names
-/// of users and groups by numbers in both. kInvalidArgument names the file, the line and the
-/// expected values.
+/// into `options.config`. Applies the settings of the file, then `options.settings`, and replaces
+/// names of users and groups by numbers in both. Fails with kInvalidArgument and a message that
+/// names the file, the line and the expected values.
 [[nodiscard]] Result<void> ApplySettings(MountOptions& options);
 
 /// Reads the file of virtual_file= into `options.virtual_text`, then calls ApplyVirtualText().
@@ -50,7 +49,8 @@ namespace zarrfs {
 
 /// Rereads the configuration file and updates `config` and the live settings in `options`, as if
 /// `words` also followed -o. Returns the names of settings of the file that have changed but are
-/// not live. On failure nothing changes. Also kInvalidArgument if one of the words is not live.
+/// not live. Also fails with kInvalidArgument if one of the words is not live. On failure nothing
+/// changes.
 [[nodiscard]] Result<std::set<std::string>> SetLive(MountOptions& options, std::string_view words);
 
 /// The live settings among those after -o, as one list.

@@ -13,9 +13,9 @@ int ListMounts();
 /// `--unmount MNT`: unmounts a zarrfs mount, but no other kind of mount. Detaches a dead mount.
 int UnmountCommand(const std::string& mountpoint);
 
-/// `--check`: checks whether the store could be mounted with `options`. If it is already mounted
-/// there, checks whether the settings of that mount could be reloaded, and prints the settings that
-/// would need a new mount. Changes nothing.
+/// `--check`: checks whether the store could be mounted with `options`. If the store is already
+/// mounted there, checks whether the settings of that mount could be reloaded, and prints the
+/// settings that would need a new mount. Changes nothing.
 int CheckCommand(MountOptions options);
 
 /// `--upgrade MNT`: makes this program serve an existing mount (fs/process/upgrade.h). `verbose`:
@@ -23,7 +23,7 @@ int CheckCommand(MountOptions options);
 int UpgradeCommand(const std::string& mountpoint, bool verbose);
 
 /// `--upgrade --all`: upgrades all mounts, except dead mounts and, unless root runs the command,
-/// those of other users. Fails if any upgrade fails.
+/// the mounts of other users. Fails if any upgrade fails.
 int UpgradeAllCommand(bool verbose);
 
 /// `-o remount`: applies the options that can change while the store is mounted (noexec, noatime,
