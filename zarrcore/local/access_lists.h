@@ -1,9 +1,9 @@
 // POSIX access control lists (acl(5)) on files and folders of a local store.
 //
-// A mount shows only nine permission bits. If a file has a list, its group bits are the list's
-// mask, which is the maximum for all named users and all groups, not the rights of the owning
-// group. So the bits are reduced to the rights that everybody in a class has. Additional rights of
-// named users are not shown.
+// A mount shows only nine permission bits. If a file has an access control list, its group bits are
+// the mask of the list: the maximum for all named users and all groups, not the rights of the
+// owning group. So the bits are reduced to the rights that every user of a class has. Additional
+// rights of named users are not shown.
 #pragma once
 
 #include <sys/stat.h>
@@ -21,8 +21,8 @@
 
 namespace zarrfs {
 
-/// The permission bits that a list grants. The owner keeps all bits. The group has the bits of the
-/// entry `group::` that the mask and every named entry also grant. Others have the bits of
+/// Returns the permission bits that a list grants. The owner keeps all bits. The group has the bits
+/// of the entry `group::` that the mask and every named entry also grant. Others have the bits of
 /// `other::` that every named entry also grants within the mask. An invalid list leaves only the
 /// owner's bits. `list`: the extended attribute system.posix_acl_access.
 [[nodiscard]] uint32_t MaskOfAccessList(std::span<const std::byte> list);

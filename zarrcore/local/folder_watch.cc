@@ -232,7 +232,7 @@ bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
 }
 
 void FolderWatch::EvictLocked() {
-  // A watch relies on the watches of its parent folders, so these are dropped after it.
+  // A watch relies on the watches of its parent folders, so the parents' watches are dropped last.
   std::vector<std::string> first;
   for (const auto& [folder, watched] : by_folder_) {
     for (std::string_view at = folder; !at.empty();) {
@@ -282,7 +282,7 @@ WatchState FolderWatch::state() const {
 bool FolderWatch::ConcernsLocked(const std::string& folder, const inotify_event& event,
                                  std::string_view name) const {
   if (IsZarrName(name) || name == more_ || by_folder_.at(folder).all_names) return true;
-  // The event does not distinguish a file from a symbolic link, which may lead to a node.
+  // The event does not distinguish a file from a symbolic link, and a link may lead to a node.
   if ((event.mask & (IN_CREATE | IN_MOVED_TO)) == 0 || MayHoldChunks(folder)) return false;
   const Descriptor fd = open_folder_(folder);
   struct stat status;

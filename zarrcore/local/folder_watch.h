@@ -1,17 +1,17 @@
 // FolderWatch: notices changes below a local directory, with inotify(7).
 //
 // Folders are watched individually, on demand, up to a limit. Folders beyond the limit are not
-// watched at first, so cached answers about watched folders stay valid. Once a folder has waited
-// for a watch for an hour, the oldest watches on chunk folders are dropped, up to an eighth of the
-// limit, and these folders are reported as unwatched. The folders on the path of the directory are
-// also watched, because another directory may replace the directory.
+// watched at first, so cached answers about watched folders stay valid. After a folder has waited
+// an hour for a watch, the oldest watches on chunk folders are dropped, up to an eighth of the
+// limit, and these folders are reported as unwatched. The folders on the directory's own path are
+// also watched, because another directory may take its place.
 //
 // Mounting or unmounting a file system inside the directory replaces folders, so all watches are
 // dropped and everything is reported as changed.
 //
 // Watch() returns 0 for folders that are not watched: folders behind a symbolic link, on another
 // file system, or beyond the limit of this watch or of the kernel. Reaching a limit is reported
-// once.
+// only the first time.
 #pragma once
 
 #include <atomic>
@@ -56,10 +56,10 @@ class FolderWatch {
   /// Called once, with a message for the log that says why some folders are not watched.
   using Report = std::function<void(std::string_view)>;
 
-  /// Starts to watch a directory. `path`: its absolute path; if empty, the path is not watched. A
-  /// thread of the watch calls the listener until the watch is destroyed. `more`: the name of
-  /// objects whose changes are reported in addition to those with names that Zarr uses.
-  /// kUnsupported if no inotify instance can be created.
+  /// Starts to watch a directory. `path`: the absolute path of the directory. If `path` is empty,
+  /// the folders on the path are not watched. A thread of the watch calls the listener until the
+  /// watch is destroyed. `more`: the name of objects whose changes are reported in addition to
+  /// those with names that Zarr uses. kUnsupported if no inotify instance can be created.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
                                                     ChangeListener listener, Report report,
                                                     WatchLimit limit = {}, std::string more = {});
@@ -100,7 +100,7 @@ class FolderWatch {
   bool Step();
   void Wake() const;
   // Reads events, and adds the changes to `changes`. True if something changed. Sets `start_over`
-  // if the watched paths may lead to other folders now.
+  // if the watched paths may now lead to other folders.
   bool ReadEvents(Changes& changes, bool& start_over);
   bool ReadPathEvents();
   // The ids and paths of the mounts inside the directory. Empty if they are unknown.
@@ -134,7 +134,7 @@ class FolderWatch {
   std::chrono::steady_clock::time_point waiting_since_ GUARDED_BY(mutex_) =
       kNobody;  // when the first folder was refused a watch; kNobody if no folder is waiting
   const char* limit_ GUARDED_BY(mutex_) =
-      nullptr;  // why further folders are not watched; null if they are
+      nullptr;  // why no more folders are watched; null if no limit was reached
   bool limit_reported_ GUARDED_BY(mutex_) = false;
   std::chrono::steady_clock::time_point try_again_
       GUARDED_BY(mutex_);  // when to try again after the kernel ran out of watches
@@ -142,7 +142,7 @@ class FolderWatch {
   // Only the watch's thread uses the members below.
   Descriptor path_fd_;
   std::unordered_map<int, std::string>
-      path_names_;  // by watch: the next components of the path, "/a/b/" if several
+      path_names_;  // by watch: the names that the path looks up in the folder, as "/a/" or "/a/b/"
   bool path_is_watched_ = false;
   std::pair<uint64_t, uint64_t> identity_;                // the device and inode found at `path_`
   Descriptor mounts_fd_;                                  // the kernel's mount table

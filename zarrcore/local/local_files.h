@@ -40,7 +40,7 @@ struct OpenFile {
 /// An open file or folder of the store.
 struct Opened {
   Descriptor fd;
-  bool directly = true;       // neither a symbolic link nor another mount is on its path
+  bool directly = true;       // true if neither a symbolic link nor another mount is on its path
   uint32_t mode_mask = 0777;  // see Walked::mode_mask
   struct stat status = {};
 
@@ -52,7 +52,7 @@ class LocalFiles {
  public:
   using OpenFiles = LruCache<uint64_t, OpenFile>;
 
-  /// `path`: the path of the root, where it is looked up again; empty to never look it up. For
+  /// `path`: the path at which the root is looked up again; if empty, the root never changes. For
   /// `on_out_of_reach` see LocalStoreOptions.
   LocalFiles(Descriptor root, std::string path, WalkRules rules, size_t max_open_files,
              std::function<void()> on_out_of_reach)
@@ -62,7 +62,7 @@ class LocalFiles {
         root_(std::make_shared<const Descriptor>(std::move(root))),
         open_files_(max_open_files, max_open_files >= 1024 ? 4 : 1) {}
 
-  /// The current root. It changes if another directory replaces it at its path.
+  /// The current root. It changes if another directory takes its place at `path`.
   [[nodiscard]] std::shared_ptr<const Descriptor> root();
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -109,7 +109,7 @@ class LocalFiles {
   PathModes modes_;
   Mutex root_mutex_;  // also guards root_, unless path_ is empty
   std::shared_ptr<const Descriptor> root_;
-  // change_count() when the root was last looked up.
+  // The change_count() of the watch when the root was last looked up.
   uint64_t root_count_ GUARDED_BY(root_mutex_) = 0;
   std::chrono::steady_clock::time_point root_checked_
       GUARDED_BY(root_mutex_);  // when the root was last looked up; used if no watch exists

@@ -71,7 +71,8 @@ bool StillHolds(const struct stat& status, const Version& version) {
          (status.st_nlink == 0 || TimeNs(status.st_ctim) == version.ctime_ns);
 }
 
-// True if only this machine can change the files, and no other machine is involved in reading them.
+// True if the file system of `fd` is local: only this machine can change the files, and no other
+// machine is involved in reading them.
 bool IsLocal(int fd) {
   constexpr std::array<int64_t, 14> kLocal = {
       0xEF53,      // ext2 to ext4
@@ -233,8 +234,8 @@ class LocalFolderStream final : public FolderStream {
   LocalFolderStream(std::shared_ptr<LocalFiles> files, std::string folder)
       : files_(std::move(files)), folder_(std::move(folder)) {}
 
-  // Finds the zarrfs mounts in the folder, once instead of once per entry. If the mount table
-  // cannot be read, zarrfs mounts are refused only when they are entered.
+  // Finds the zarrfs mounts in the folder before its entries are listed, not for each entry. If the
+  // mount table cannot be read, zarrfs mounts are refused only when they are entered.
   void FindMounts() {
     zarrfs_ = files_->devices().ZarrfsIn(dirfd(directory_.get())).value_or(std::vector<dev_t>{});
     if (zarrfs_.empty()) return;
@@ -404,7 +405,7 @@ Result<WalkRules> RulesOf(const std::string& path, const Descriptor& root,
   }
   rules.store_moves = options.follow_path;
   std::error_code error;
-  // Resolves the path of the descriptor, because a mount may cover `path`.
+  // Gets the real path of the descriptor, because a mount may cover `path`.
   const auto real =
       std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", root.get()), error);
   for (std::string store_path : {path, real.string()}) {

@@ -14,7 +14,7 @@
 // Objects keep their descriptors in a cache of at most `max_open_files` until CloseIdle() finds
 // them idle. The next read opens the file again, and fails with kStale if the file has another
 // version. An fstat after every read proves that the file did not change during the read. A file
-// that was unlinked or replaced by rename keeps its version as long as its descriptor is open.
+// that was unlinked or replaced by rename keeps its version while its descriptor is open.
 #pragma once
 
 #include <sys/types.h>
@@ -38,24 +38,25 @@ struct LocalStoreOptions {
   bool follow_path = true;
   /// Which symbolic links are followed.
   LinkPolicy links = {};
-  /// True if users other than the one of this process read the data. ObjectInfo::mode then grants
-  /// them no more than the folders above do; see ModeMask().
+  /// True if users other than the user of this process read the data. ObjectInfo::mode then grants
+  /// them no more than the folders above the object do; see ModeMask().
   bool others_read = true;
   /// The user on whose behalf this process reads. This user may read the whole store.
   uid_t reader = geteuid();
   /// A name of objects that StartWatching() watches in addition to the names that Zarr uses.
   std::string watched_name = {};
-  /// Called once, with the key of the first object or folder whose access control list removed
-  /// permissions that its bits show; see access_lists.h.
+  /// Called once, with the key of the first object or folder whose access control list grants less
+  /// than its permission bits show; see access_lists.h.
   std::function<void(std::string_view key)> on_access_list = {};
   /// Called each time the root is found replaced by a directory that the sandbox forbids this
   /// process to read. The store keeps the old root.
   std::function<void()> on_out_of_reach = {};
 };
 
-/// Opens the directory `path`. A caller that has opened it already passes it as `root` (O_PATH);
-/// `path` is then not opened, because a mount may cover it. kNotFound, kNotADirectory or
-/// kPermissionDenied if the directory or a folder of the link policy cannot be opened.
+/// Opens the directory `path`. If the caller has already opened the directory, `root` is its
+/// descriptor (O_PATH), and `path` is not opened, because a mount may cover it. kNotFound,
+/// kNotADirectory or kPermissionDenied if the directory or a folder of the link policy cannot be
+/// opened.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path,
                                                             LocalStoreOptions options = {},
                                                             Descriptor root = {});

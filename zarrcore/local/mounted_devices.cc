@@ -85,7 +85,7 @@ Result<MountKind> MountedDevices::KindOf(int fd, dev_t device) {
     }
     if (found != rows_.end()) return found->kind;
   }
-  // The device is that of a Btrfs subvolume, or of a mount in another namespace. Neither can be a
+  // The device belongs to a Btrfs subvolume or to a mount in another namespace. Neither can be a
   // zarrfs mount that this process serves.
   struct statfs file_system;
   if (fstatfs(fd, &file_system) != 0) return MountKind::kPlain;
@@ -106,8 +106,8 @@ Result<std::vector<dev_t>> MountedDevices::Zarrfs() {
 
 Result<std::vector<dev_t>> MountedDevices::ZarrfsIn(int folder) {
   const auto path = ReadLinkAt(AT_FDCWD, fmt::format("/proc/self/fd/{}", folder).c_str());
-  // "… (deleted)" and "(unreachable)…" mean that the path is unknown. So does any other name that
-  // ends in ")", because it cannot be told apart.
+  // "… (deleted)" and "(unreachable)…" mean that the path is unknown. Any other name that ends in
+  // ")" could also be a deleted folder.
   if (!path || !path->starts_with('/') || path->ends_with(')')) return Zarrfs();
   const MutexLock lock(mutex_);
   if (const auto updated = UpdateLocked(); !updated) return Fail(updated);

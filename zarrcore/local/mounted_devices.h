@@ -24,15 +24,15 @@ enum class MountKind {
 /// lacks a device. Thread-safe.
 class MountedDevices {
  public:
-  /// The kind of the mount that contains the file of `fd`, an open O_PATH descriptor. kIo if the
-  /// table cannot be read.
+  /// The kind of the mount that contains the file of `fd`, an open O_PATH descriptor. `device`: the
+  /// device of the file. kIo if the table cannot be read.
   [[nodiscard]] Result<MountKind> KindOf(int fd, dev_t device);
 
   /// The devices of all zarrfs mounts. kIo if the table cannot be read.
   [[nodiscard]] Result<std::vector<dev_t>> Zarrfs();
   /// The devices of the zarrfs mounts whose mount points lie directly in `folder`, an open folder.
-  /// If the path of the folder is unknown, the devices of all zarrfs mounts. kIo if the table
-  /// cannot be read.
+  /// If the path of the folder is unknown, returns the devices of all zarrfs mounts. kIo if the
+  /// table cannot be read.
   [[nodiscard]] Result<std::vector<dev_t>> ZarrfsIn(int folder);
 
  private:

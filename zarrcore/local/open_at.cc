@@ -42,7 +42,7 @@ std::optional<Glance> GlanceAt(int folder, const char* name) {
   struct statx status;
   const int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
   constexpr unsigned kWanted =
-      // statx() always returns the device.
+      // The device needs no flag, because statx() always returns it.
       STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO;
   if (statx(folder, name, flags, kWanted, &status) != 0) return std::nullopt;
   return Glance{{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino},

@@ -21,9 +21,9 @@ namespace zarrfs {
 /// descriptor, with errno set, on failure; errno is never ENOENT.
 [[nodiscard]] Descriptor Reopen(int fd, uint64_t flags);
 
-/// Flags for OpenAt2() that never leave the folder.
+/// Resolve flags for OpenAt2(): never leave the folder.
 inline constexpr uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-/// Flags for OpenAt2() that neither leave the folder, nor follow a symbolic link, nor enter another
+/// Resolve flags for OpenAt2(): never leave the folder, follow a symbolic link or enter another
 /// mount.
 inline constexpr uint64_t kDirectly = kBeneath | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS;
 

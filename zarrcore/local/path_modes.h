@@ -28,10 +28,10 @@ struct FolderMode {
   bool operator==(const FolderMode&) const = default;
 };
 
-/// The permission bits that a file of this owner and group keeps below `folders`. A class of users
-/// (owner, group, others) keeps its bits only if it may pass through each folder: by the class's
-/// own x bit if the folder has the same owner or group, otherwise by the x bits of group and
-/// others. `reader` may pass through all folders, and keeps the owner's bits.
+/// The permission bits that a file with owner `uid` and group `gid` keeps below `folders`. A class
+/// of users (owner, group, others) keeps its bits only if it may pass through each folder: by the
+/// class's own x bit if the folder has the same owner or group, otherwise by the x bits of group
+/// and others. `reader` may pass through all folders, and keeps the owner's bits.
 [[nodiscard]] uint32_t ModeMask(std::span<const FolderMode> folders, uint32_t uid, uint32_t gid,
                                 uint32_t reader);
 
@@ -47,9 +47,9 @@ class PathModes {
 
  private:
   struct Known {
-    // The distinct combinations of owner, group and mode.
+    // The distinct combinations of owner, group and mode among the folders.
     std::shared_ptr<const std::vector<FolderMode>> folders;
-    // The entry is valid while the watch has this change_count(); 0 if the folder is not watched.
+    // The entry is valid while the watch has this change_count(); 0 if no watch covers the folder.
     uint64_t change_count = 0;
     std::chrono::steady_clock::time_point asked;
   };

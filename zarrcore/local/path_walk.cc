@@ -220,7 +220,8 @@ class Walker {
     return {};
   }
 
-  // Called when the target of a link has been resolved. Refuses a target that links must not have.
+  // Called when the target of a link has been resolved. Refuses the link if the target is not
+  // allowed.
   Result<void> EndLink() {
     --depth_;
     const Step& end = steps_.back();
@@ -334,7 +335,7 @@ class Walker {
   std::vector<Step> steps_;
   Base base_ = Base::kRoot;  // where the resolved path begins
   size_t key_end_ = 0;       // the end of the current component of the key
-  // The folders of the key's previous components, once resolved.
+  // The resolved folders of the key's previous components.
   std::vector<FileId> folders_of_key_;
   // The folders above the store's root, from the top down. Set by Climb().
   std::vector<Step> above_root_;

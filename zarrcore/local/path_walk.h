@@ -25,7 +25,7 @@ namespace zarrfs {
 struct WalkRules {
   LinkPolicy policy;
   std::vector<FileId> folders;  // the folders of the policy, resolved
-  // Open descriptors, so the ids of the folders are not reused.
+  // Open descriptors of `folders`, so the kernel does not reuse their inodes.
   std::vector<std::shared_ptr<const Descriptor>> held;
   /// Absolute paths of the store. A link whose target begins with one of them leads into the store.
   /// If the store may have moved (`store_moves`), the walk first checks that the path still leads

@@ -15,7 +15,7 @@ inline constexpr int kMaxSymbolicLinks = 40;
 class PendingPath {
  public:
   /// Puts the components of `path` before the pending components. A trailing slash and double
-  /// slashes give empty components.
+  /// slashes produce empty components.
   void Push(std::string_view path) {
     while (!path.empty()) {
       const size_t slash = path.rfind('/');
