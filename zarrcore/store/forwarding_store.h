@@ -60,8 +60,8 @@ class ForwardingStore : public Store {
 
 /// A store that passes Stat(), Read(), ReadAsOf(), OpenFolder() and Capacity() through `through`,
 /// and also the calls of the objects and folder streams that it returns. through(call) returns
-/// call() or fails. So does through.Read(call, bytes_of), where bytes_of(answer) is the number of
-/// bytes read.
+/// call() or fails. through.Read(call, bytes_of) does the same for reads; bytes_of(answer) is the
+/// number of bytes read.
 template <typename Through>
 class ThroughStore : public ForwardingStore {
  public:

@@ -1,5 +1,5 @@
-// GatedStore: wraps a store so that its calls, reads and listings fail at once with kWouldBlock on
-// a thread that may not wait, or whose work was abandoned (zarrcore/base/waiting.h).
+// GatedStore: wraps a store so that its calls, reads and listings fail immediately with kWouldBlock
+// on a thread that may not wait, or whose work was abandoned (zarrcore/base/waiting.h).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // ObjectWatch: change notifications for a store that is made from one object of another store, the
-// container. The object may be a zip file, for example. A change of the object changes everything
+// container. An example of such an object is a zip file. A change of the object changes everything
 // in the store made from it; other changes in the container are ignored.
 #pragma once
 

@@ -9,17 +9,17 @@
 //      └──────────────────┴────────── kReplaced or kNotFound ────────────┘
 //
 // Only this class implements:
-// - single flight: of many threads that need one value, one loads it, without holding a lock;
+// - single flight: if many threads need one value, one thread loads it, without holding a lock;
 // - refusal: a thread that may not wait (base/waiting.h) gets kWouldBlock instead of waiting for
-//   another thread's load, and its own refusal does not fail threads that may wait;
+//   another thread's load. Its own refusal does not fail threads that may wait;
 // - age: a value that another thread began to load before this call is revalidated if it is too
 //   old; a value made from a remembered answer is as old as that answer (base/answer_age.h);
-// - racy versions (IsRacy): they are waited out once, and never cached;
+// - racy versions (IsRacy): Get() waits one time until a racy version is no longer racy. A version
+//   that is racy afterwards is returned, but not cached;
 // - replacement: an object that is replaced during a load (kStale) is loaded again, up to
 //   kMaxAttempts times.
 //
-// `Value` has a member `mutable Freshness freshness`, which only this class sets. Every member may
-// be called from any thread.
+// `Value` has a member `mutable Freshness freshness`, which only this class sets. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ namespace zarrfs {
 /// The result of revalidating a cached value.
 enum class Revalidation {
   kCurrent,   // the store still has this value
-  kReplaced,  // the value is outdated, and is evicted at once
+  kReplaced,  // the value is outdated, and is evicted
   kUnknown,   // only a new load can decide; the value stays cached until then
 };
 
@@ -70,7 +70,7 @@ class RevalidatingCache {
     /// When the object of the value last changed (Version::ctime_ns); nullopt for values made from
     /// several objects.
     virtual std::optional<int64_t> ChangedNs(const Value& /*value*/) { return std::nullopt; }
-    /// Called when a value was evicted because it was replaced or racy.
+    /// Called when a value was evicted because the object was replaced or its version is racy.
     virtual void OnForgotten(const ValuePtr& /*old*/) {}
   };
 
@@ -196,7 +196,8 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
     const auto load = [&] {
       is_ours = true;
       auto ours = loader.Load();
-      // Mark the value as checked before threads that wait for it get it, so they find it fresh.
+      // Marks the value as checked before other threads that wait for the load get it, so these
+      // threads find the value fresh.
       if (ours) (void)Checked(query, ours->value);
       return ours;
     };

@@ -27,7 +27,7 @@ struct NamePatterns {
 /// contains a slash or NUL, or exceeds the maximum length of a name.
 [[nodiscard]] std::optional<std::vector<std::string>> ParsePatterns(std::string_view text);
 
-/// Wraps `store` so that hidden names, and everything below them, are absent. Returns `store`
+/// Wraps `store` in a store without the hidden names and everything below them. Returns `store`
 /// itself if `patterns` is empty.
 [[nodiscard]] std::shared_ptr<const Store> SelectNames(std::shared_ptr<const Store> store,
                                                        NamePatterns patterns);

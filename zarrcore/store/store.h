@@ -3,7 +3,7 @@
 //
 // Keys are paths inside the store without a leading slash: "", "a", "a/zarr.json", "a/c/0/1". Each
 // call can be served by one request to an object store: a suffix range needs no size, every answer
-// has the object's Version, and further reads of an Object either return bytes of that version or
+// has the object's Version, and later reads of an Object either return bytes of that version or
 // fail.
 //
 // Thread-safe. A call may block until the store answers; callers that must not wait check
@@ -49,8 +49,9 @@ struct ObjectInfo {
   uint32_t mode = 0444;  // only permission bits, and only those that the folders above allow
   uint32_t uid = 0;
   uint32_t gid = 0;
-  /// The object was reached through a symbolic link or another mount, or has several hard links. It
-  /// may change without an event in the folder where it was found; see Store::Watch().
+  /// True if the object was reached through a symbolic link or another mount, or has several hard
+  /// links. The object may then change without an event in the folder where it was found; see
+  /// Store::Watch().
   bool may_change_elsewhere = false;
 
   [[nodiscard]] uint64_t size() const { return version.size; }
@@ -67,7 +68,7 @@ struct ByteRange {
   static ByteRange Suffix(uint64_t length) { return {0, length, true}; }
 };
 
-/// One version of one object, for further reads. It need not keep a descriptor open, but never
+/// One version of one object, for later reads. An Object need not keep a descriptor open, but never
 /// returns bytes of another version.
 class Object {
  public:
@@ -75,8 +76,8 @@ class Object {
 
   [[nodiscard]] virtual const ObjectInfo& info() const = 0;
 
-  /// True if the object comes from a listing of a slow store. Programs that list objects read few
-  /// of them.
+  /// True if a listing of a slow store returned the object. Programs that list objects read few of
+  /// them.
   [[nodiscard]] virtual bool was_listed() const { return false; }
 
   /// True if the object was opened in a slow store that also requests the first bytes of objects,
@@ -99,15 +100,15 @@ struct ReadAnswer {
 /// The information about an object that a listing contains besides the name.
 struct ListedObject {
   std::shared_ptr<const Object> object;  // never null
-  int64_t asked_ns = 0;                  // SteadyNowNs() before the request
+  int64_t asked_ns = 0;                  // SteadyNowNs() before the listing was requested
 };
 
 struct ListEntry {
   std::string name;  // one path component
   bool is_folder = false;
-  /// The name exists, but every access fails, though not with kNotFound: a symbolic link that is
-  /// not followed, a socket, FIFO or device (is_folder is false), or a zarrfs mount (is_folder is
-  /// true).
+  /// True if the name exists, but every access fails with an error other than kNotFound: a symbolic
+  /// link that is not followed, a socket, FIFO or device (is_folder is false), or a zarrfs mount
+  /// (is_folder is true).
   bool is_refused = false;
   /// Null if the listing has no versions.
   std::shared_ptr<const ListedObject> listed = {};
@@ -138,7 +139,7 @@ struct StoreCapacity {
 struct Changes {
   std::vector<std::string> keys;     // objects and folders that have changed
   std::vector<std::string> folders;  // anything directly in these folders may have changed
-  // Folders in which nothing has changed, but from which further changes will not be reported.
+  // Folders in which nothing has changed, but from which later changes will not be reported.
   std::vector<std::string> unwatched = {};
   bool all = false;  // anything in the store may have changed
   // Any name may now refer to another object, but only the objects in `keys` have changed.
@@ -198,8 +199,8 @@ class Store {
   [[nodiscard]] virtual bool ListsByAsking() const { return false; }
 
   /// True if the whole store changes atomically: a reader that has seen one object of the new state
-  /// sees no object of the old state. The exception is an Object, which keeps reading its own
-  /// version as long as it is held. Needs StartWatching(), unless the store never changes.
+  /// sees no object of the old state. The exception is an Object, which reads its own version until
+  /// it is destroyed. Needs StartWatching(), unless the store never changes.
   [[nodiscard]] virtual bool ChangesInSteps() const { return false; }
 
   /// In a store that ChangesInSteps(): reads an object as Read() did in an earlier step. `step` is
@@ -211,7 +212,7 @@ class Store {
     return Fail(ErrorCode::kStale, "{}: replaced, and the store has no earlier versions", key);
   }
 
-  /// The time in nanoseconds after a change (Version::ctime_ns) in which a further change may leave
+  /// The time in nanoseconds after a change (Version::ctime_ns) in which another change may leave
   /// the version unchanged. An object that changed more recently is racy and must not be cached.
   [[nodiscard]] virtual int64_t TimestampGranularityNs() const = 0;
 
@@ -224,9 +225,10 @@ class Store {
   // Stat(), Read() or OpenFolder(), and keep the count that Watch() returned with the answer. The
   // answer is valid while change_count() equals that count.
 
-  /// Starts watching; call once. Afterwards the store calls `listener`, on a thread of the store,
-  /// each time change_count() has grown, and calls `report` with a message for the log if it cannot
-  /// watch everything. kUnsupported, with the reason, if the store cannot be watched at all.
+  /// Starts watching. Must not be called again. Afterwards the store calls `listener`, on a thread
+  /// of the store, each time change_count() has grown, and calls `report` with a message for the
+  /// log if it cannot watch everything. kUnsupported, with the reason, if the store cannot be
+  /// watched at all.
   [[nodiscard]] virtual Result<void> StartWatching(
       ChangeListener /*listener*/, std::function<void(std::string_view)> /*report*/) const {
     return Fail(ErrorCode::kUnsupported, "{}: this store cannot be watched", name());
@@ -256,9 +258,9 @@ class Store {
   [[nodiscard]] virtual std::string name() const = 0;
 };
 
-/// Reads a whole object of at most `limit` bytes, all from one version; kTooLarge if it is larger.
-/// If `make_room` is not null, it is called with the size of an object that did not fit into the
-/// first request, before memory is allocated for the object, and may fail.
+/// Reads a whole object of at most `limit` bytes, all from one version; kTooLarge if the object is
+/// larger. If `make_room` is not null, it is called with the size of an object that did not fit
+/// into the first request, before memory is allocated for the object, and may fail.
 struct WholeObject {
   std::string bytes;
   std::shared_ptr<const Object> object;

@@ -1,9 +1,9 @@
 // StoreInFile<File>: base class of stores that are made from one object of another store, the
-// container. The object is called "the file" here. Derived classes know its format, such as zip or
-// a reference set.
+// container. The object is called "the file" here. Derived classes implement the format of the
+// file, such as zip or a reference set.
 //
-// The file is parsed once, and again after it was replaced. If it no longer exists, every call
-// fails with kNotFound; if it is damaged, with kIo.
+// The parsed file is cached. The file is parsed again after it was replaced. If it no longer
+// exists, every call fails with kNotFound; if it is damaged, with kIo.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,8 @@ class StoreInFile : public ForwardingStore {
     }
   }
 
-  // Only changes of the file are reported. Other changes in its folder do not concern this store.
+  // Only changes of the file are reported. Other changes in the file's folder do not concern this
+  // store.
   [[nodiscard]] Result<void> StartWatching(
       ChangeListener listener, std::function<void(std::string_view)> report) const final {
     return watch_.Start(*container_, key_, std::move(listener), std::move(report));
@@ -56,7 +57,8 @@ class StoreInFile : public ForwardingStore {
  protected:
   using FilePtr = std::shared_ptr<const File>;
 
-  /// `max_age`: if the file cannot be watched, how long after a check it counts as unchanged.
+  /// `max_age`: if the file cannot be watched, how long after a check the file is assumed to be
+  /// unchanged.
   StoreInFile(std::shared_ptr<const Store> container, std::string key, Age max_age)
       : ForwardingStore(container),
         container_(std::move(container)),

@@ -28,7 +28,7 @@ class Validity {
   Validity() = default;
   explicit Validity(uint64_t change_count) : change_count_(change_count) {}
 
-  /// Begins to watch `folder`. Call before a request to the store about its contents.
+  /// Begins to watch `folder`. Call before a request to the store about the folder's contents.
   [[nodiscard]] static Validity Watch(const Store& store, std::string_view folder) {
     return Validity(store.Watch(folder));
   }
@@ -122,13 +122,13 @@ class Freshness {
   std::atomic<uint64_t> state_{0};
 };
 
-/// True if a version is racy: so recent that a further change may leave it unchanged. A racy
+/// True if a version is racy: so recent that another change may leave the version unchanged. A racy
 /// version is used, but nothing derived from it is cached.
 [[nodiscard]] bool IsRacy(const Store& store, const ObjectInfo& info);
 
-/// Sleeps until versions that are racy now no longer are, and returns true; the caller must then
-/// call the store again. Returns false at once if this thread may not wait, or if the timestamps of
-/// the store are so coarse that waiting costs more than it saves.
+/// Sleeps until versions that are racy now are no longer racy, and returns true. The caller must
+/// then call the store again. Returns false immediately if this thread may not wait, or if the
+/// timestamps of the store are so coarse that waiting costs more than it saves.
 [[nodiscard]] bool WaitOutRacy(const Store& store);
 
 }  // namespace zarrfs
