@@ -14,8 +14,8 @@ struct CloseFolderNames {
 };
 using FolderNames = std::unique_ptr<DIR, CloseFolderNames>;
 
-/// Streams the names in `folder`, which must be open for reading, and takes ownership of it. Null,
-/// with errno set, if `folder` is empty or not a folder.
+/// Streams the names in `folder`, which must be open for reading, and takes ownership of `folder`.
+/// Null, with errno set, if `folder` is empty or not a folder.
 [[nodiscard]] inline FolderNames ReadNames(Descriptor folder) {
   FolderNames names(folder ? fdopendir(folder.get()) : nullptr);
   if (names != nullptr) static_cast<void>(folder.release());

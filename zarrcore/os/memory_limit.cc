@@ -43,7 +43,7 @@ std::string ReadText(const std::filesystem::path& path) {
 }
 
 // Reads the file named `file` in the folder `path` and in its parents up to `root`, and returns the
-// lowest number in them.
+// lowest number in these files.
 std::optional<uint64_t> LeastAbove(const std::filesystem::path& root, std::string_view path,
                                    const char* file) {
   std::optional<uint64_t> least;
@@ -73,8 +73,8 @@ uint64_t StackSize() {
 void SetAllocator() {
 #ifdef __GLIBC__
   constexpr int kArenas = 4;
-  // malloc maps larger buffers separately. Smaller buffers are reused, because page faults for new
-  // memory take a large part of the decoding time.
+  // malloc maps buffers of this size or more separately. Smaller buffers are reused, because page
+  // faults for new memory take a large part of the decoding time.
   constexpr int kMapped = 16 << 20;
   mallopt(M_ARENA_MAX, kArenas);
   mallopt(M_MMAP_THRESHOLD, kMapped);

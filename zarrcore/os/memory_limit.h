@@ -16,7 +16,7 @@ namespace zarrfs {
 inline constexpr uint64_t kMinMemory = uint64_t{64} << 20;
 
 /// The lowest memory limit, in bytes, of the process's control group (version 1 or 2) and its
-/// ancestors; nullopt if none is set. `root`: the folder where control groups are mounted;
+/// ancestors; nullopt if no limit is set. `root`: the folder where control groups are mounted;
 /// `membership`: the contents of /proc/self/cgroup.
 [[nodiscard]] std::optional<uint64_t> ControlGroupLimit(const std::filesystem::path& root,
                                                         std::string_view membership);

@@ -9,7 +9,7 @@
 
 namespace zarrfs {
 
-/// Returns a descriptor of the process, which is readable once the process has ended
+/// Returns a descriptor of the process, which becomes readable when the process ends
 /// (pidfd_open(2)). Empty, with errno set, if the process does not exist (ESRCH).
 [[nodiscard]] inline Descriptor OpenProcess(pid_t pid) {
   return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));

@@ -17,7 +17,8 @@ namespace {
 // The maximum depth of folders that RemoveOwnFiles() enters.
 constexpr int kMaxDepth = 64;
 
-// Removes the files with own names from `folder`. `device` is the device of the topmost folder.
+// Removes the files that `is_own` accepts from `folder` and the folders below it, and then the
+// empty folders below it. `device` is the device of the topmost folder.
 void Clear(Descriptor folder, dev_t device, const IsOwnName& is_own, int depth) {
   struct stat status = {};
   if (fstat(folder.get(), &status) != 0 || status.st_dev != device || depth > kMaxDepth) return;

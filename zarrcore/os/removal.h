@@ -1,9 +1,9 @@
 // The only code that removes files from a disk.
 //
 // A name alone does not prove that zarrfs created a file. So files are removed through a descriptor
-// of their folder, only if their name is one that only zarrfs uses, and only if they are regular
-// files. Symbolic links and their targets, folders that are not empty, devices and sockets are
-// never removed.
+// of their folder, only if their names are names that only zarrfs uses, and only if they are
+// regular files. Symbolic links and their targets, folders that are not empty, devices and sockets
+// are never removed.
 #pragma once
 
 #include <functional>

@@ -76,8 +76,8 @@ void Allow(int ruleset, const std::string& path, uint64_t rights) {
 }
 
 #ifdef ZARRFS_SANITIZED
-// Makes sanitizers open the file of log_path= now. By default they open it at the first report,
-// which the sandbox forbids.
+// Makes sanitizers open the file of log_path= now. By default, they open the file at the first
+// report, which the sandbox forbids.
 void OpenReports() {
   for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS"}) {
     const char* const options = std::getenv(name);

@@ -143,7 +143,7 @@ constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(set_mempolicy),
                             SCMP_SYS(mbind)};
 
-// Additional calls of libcurl, the C library's resolver and OpenSSL. None of them accepts
+// Additional calls of libcurl, the C library's resolver and OpenSSL. None of these calls accepts
 // connections. AddNetworkSockets() adds socket(2) and socketpair(2).
 constexpr int kNetwork[] = {
     SCMP_SYS(connect),     SCMP_SYS(bind),       SCMP_SYS(sendto),     SCMP_SYS(sendmsg),
@@ -212,8 +212,8 @@ constexpr int kLastUnknown = 511;
 // The ioctl request FUSE_DEV_IOC_CLONE, and terminal queries (newer C libraries use TCGETS2).
 constexpr unsigned kIoctls[] = {0x8004e500, TCGETS, 0x802c542a, TIOCGWINSZ};
 
-// The allowed commands of fcntl(2). Others can send signals to any process of this user (F_SETOWN,
-// F_SETSIG), report changes or take leases.
+// The allowed commands of fcntl(2). Other commands can send signals to any process of this user
+// (F_SETOWN, F_SETSIG), report changes or take leases.
 constexpr int kFcntl[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,    F_SETFD,
                           F_GETFL, F_GET_SEALS,     F_ADD_SEALS};
 
@@ -273,7 +273,7 @@ void AddDescriptorCalls(Filter& filter, bool changes_files) {
 }
 
 // Allows reading all resource limits of the process, but setting only RLIMIT_DATA. The rules do not
-// overlap, so it does not matter which one libseccomp would prefer.
+// overlap, so it does not matter which rule libseccomp would prefer.
 void AddLimits(Filter& filter) {
   constexpr auto kCall = SCMP_SYS(prlimit64);
   filter.Allow(kCall, SCMP_A0_64(SCMP_CMP_EQ, 0), SCMP_A1_64(SCMP_CMP_EQ, RLIMIT_DATA));
@@ -307,16 +307,16 @@ void AddConditions(Filter& filter) {
   for (const int option : {PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ}) {
     filter.Allow(SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, static_cast<uint32_t>(option)));
   }
-  // PR_SET_VMA, which newer C libraries use to name memory.
+  // Newer C libraries name memory with PR_SET_VMA, which fails with EINVAL.
   constexpr unsigned kNameMemory = 0x53564d41;
   filter.Add(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, kNameMemory));
 }
 
 // Allows TCP and UDP sockets, and netlink sockets for querying the machine's addresses. Unix
 // sockets stay forbidden, because many local services trust any client with the right user id, and
-// Landlock does not restrict connecting to them.
+// Landlock does not restrict connecting to Unix sockets.
 void AddNetworkSockets(Filter& filter) {
-  constexpr uint64_t kTypes = 0xf;  // masks the flags in the type of a socket
+  constexpr uint64_t kTypes = 0xf;  // the bits of a socket's type, without the flags
   for (const int family : {AF_INET, AF_INET6}) {
     for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
       filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, static_cast<uint64_t>(family)),
@@ -333,7 +333,7 @@ void AddNetworkSockets(Filter& filter) {
   }
 }
 
-// Makes newer system calls fail with ENOSYS.
+// Makes the system calls from kFirstUnknown to kLastUnknown fail with ENOSYS.
 void AddUnknown(Filter& filter) {
   for (int call = kFirstUnknown; call <= kLastUnknown; ++call) {
     filter.Add(SCMP_ACT_ERRNO(ENOSYS), call);

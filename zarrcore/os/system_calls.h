@@ -23,7 +23,7 @@ namespace zarrfs {
 /// expects on a machine without a name cache. Returns like RestrictSystemCalls().
 [[nodiscard]] std::string RestrictFetcherCalls(bool changes_files);
 
-/// Restricts a process that starts programs of third parties: calls that only attacks need fail
+/// Restricts a process that starts programs of third parties. Calls that only attacks need fail
 /// with EPERM, also in these programs. Returns like RestrictSystemCalls().
 [[nodiscard]] std::string RestrictCallsOfPrograms();
 
