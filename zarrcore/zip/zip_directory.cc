@@ -29,8 +29,8 @@ uint16_t Get16(View from, size_t at) { return LoadLittle<uint16_t>(&from[at]); }
 uint32_t Get32(View from, size_t at) { return LoadLittle<uint32_t>(&from[at]); }
 uint64_t Get64(View from, size_t at) { return LoadLittle<uint64_t>(&from[at]); }
 
-// Replaces values that did not fit into 32 bits by those in the zip64 field, which are in the same
-// order. False if the field lacks them.
+// Replaces each of `values` that did not fit into 32 bits with a number from the zip64 field, which
+// has these numbers in the same order. False if the field lacks a number.
 bool TakeZip64(View extra, std::span<uint64_t* const> values) {
   while (extra.size() >= 4) {
     const uint16_t id = Get16(extra, 0);
@@ -160,8 +160,9 @@ Result<void> SpellAsKeys(std::string& bytes, uint64_t& members) {
   return {};
 }
 
-// The values of the end record, or of the zip64 record if the end record refers to one. `end`:
-// offset of the end record in `tail`, which begins at `begin` in the file.
+// Returns the place of the directory, from the end record, or from the zip64 record if a locator is
+// directly before the end record. `end`: offset of the end record in `tail`, which begins at
+// `begin` in the file.
 Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
   const auto damaged = [](std::string_view what) {
     return Fail(ErrorCode::kDamaged, "damaged zip file: {}", what);
@@ -251,15 +252,16 @@ Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPl
   const auto name_of = [all](uint64_t at) { return SortedNameOf(all.substr(at)); };
   std::ranges::sort(records, [&](uint64_t a, uint64_t b) {
     const int order = name_of(a).compare(name_of(b));
-    // Sort records with equal names by descending offset, so the last one in the file comes first.
+    // Sorts records with equal names by descending offset, so the last record in the file comes
+    // first.
     return order != 0 ? order < 0 : a > b;
   });
   const auto is_repeated = [&](uint64_t a, uint64_t b) { return name_of(a) == name_of(b); };
   records.erase(std::unique(records.begin(), records.end(), is_repeated), records.end());
   for (size_t i = 0; i < records.size(); ++i) {
     const std::string_view name = directory.SortedName(i);
-    // In sorted order, all names that begin with a name directly follow it. Those that are below a
-    // folder of that name need not come first.
+    // In sorted order, all names that begin with `name` directly follow it. Names below a folder
+    // called `name` need not be the first of these names, so LowerBound() searches for them.
     if (i + 1 == records.size() || !directory.SortedName(i + 1).starts_with(name)) continue;
     if (name.ends_with('/')) continue;
     const std::string below = std::string(name) + "/";

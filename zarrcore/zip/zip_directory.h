@@ -25,9 +25,9 @@ struct ZipMember {
   bool is_folder = false;
   bool is_link = false;  // the member's bytes are the target of a symbolic link
   bool is_encrypted = false;
-  uint16_t method = 0;       // kZipStored, kZipDeflated, or an unsupported one
+  uint16_t method = 0;       // kZipStored, kZipDeflated, or an unsupported method
   uint32_t crc = 0;          // CRC-32 of the member's bytes
-  uint64_t size = 0;         // in bytes, once inflated
+  uint64_t size = 0;         // in bytes, after inflating
   uint64_t packed_size = 0;  // in bytes, as stored in the archive
   uint64_t header = 0;       // offset of the member's local header in the file
 };
@@ -49,9 +49,9 @@ struct ZipDirectoryPlace {
 /// longest comment.
 inline constexpr size_t kZipTail = 22 + 0xFFFF + 20 + 56;
 
-/// Finds the directory from the last bytes of a file of `file_size` bytes: the whole file, or
-/// kZipTail bytes. The result is within the file. kDamaged if the file has no valid directory,
-/// kUnsupported if the archive is split into several files.
+/// Finds the directory of a file of `file_size` bytes. `tail`: the last kZipTail bytes of the file,
+/// or the whole file if it is shorter. The result is within the file. kDamaged if the file has no
+/// valid directory, kUnsupported if the archive is split into several files.
 [[nodiscard]] Result<ZipDirectoryPlace> FindZipDirectory(std::span<const std::byte> tail,
                                                          uint64_t file_size);
 
@@ -61,24 +61,25 @@ class ZipDirectory {
 
   /// Parses `bytes`, the directory at `place`. Removes a leading "./" from names. If names made by
   /// Windows have a `\` and no name has a "/", each `\` becomes "/"; an archive with both is
-  /// kDamaged. If several members have the same name, the last one counts. kDamaged if a record is
-  /// truncated or invalid, or its member overlaps the directory; if a name is not a path inside the
-  /// archive ("/etc", "../a"); or if a file and a folder have the same name.
+  /// kDamaged. If several members have the same name, only the last of these members is used.
+  /// kDamaged if a record is truncated or invalid, or its member overlaps the directory; if a name
+  /// is not a path inside the archive ("/etc", "../a"); or if a file and a folder have the same
+  /// name.
   [[nodiscard]] static Result<ZipDirectory> Parse(std::string bytes,
                                                   const ZipDirectoryPlace& place);
 
   /// The number of members. Members are numbered in the bytewise order of their sorted names.
   [[nodiscard]] size_t size() const { return records_.size(); }
   [[nodiscard]] ZipMember At(size_t number) const;
-  /// The number of the first member whose sorted name is equal to `name` or greater; size() if none
-  /// is.
+  /// The number of the first member whose sorted name is equal to `name` or greater; size() if
+  /// there is none.
   [[nodiscard]] size_t LowerBound(std::string_view name) const;
   /// The name by which member `number` is sorted. The sorted name of a folder ends in a slash.
   [[nodiscard]] std::string_view SortedName(size_t number) const;
 
  private:
   std::string bytes_;
-  std::vector<uint64_t> records_;  // offsets of the checked records in bytes_, by name
+  std::vector<uint64_t> records_;  // offsets of the checked records in bytes_, sorted by name
 };
 
 /// Offset of a member's bytes from its local header. `header`: the beginning of the local header,

@@ -21,9 +21,10 @@ constexpr size_t kPiece = 256u << 10;
 // Memory of inflate() in bytes, excluding input and output.
 constexpr uint64_t kInflateState = 64u << 10;
 
-// If the requested range ends within kNear bytes of the member's beginning, one request reads the
-// local header and the range. The header states where the member's bytes begin: after a name and
-// extra fields, which are rarely longer than kLikelyExtra.
+// One request reads the local header and the needed bytes of a member if these bytes end within
+// kNear bytes of the member's beginning. A stored member needs only the requested range, a deflated
+// member all of its deflated bytes. The header states where the member's bytes begin: after a name
+// and extra fields, which are rarely longer than kLikelyExtra.
 constexpr uint64_t kNear = 64u << 10;
 constexpr uint64_t kLikelyExtra = 64;
 
@@ -107,7 +108,7 @@ Result<void> Inflate(const Object& file, const ZipMember& member, uint64_t data,
   return {};
 }
 
-// A file with a run of bytes that is already in memory. Reads within that run make no request.
+// A zip file with one range of its bytes in memory. Reads within that range send no request.
 class FileWithHead final : public Object {
  public:
   static Result<FileWithHead> Read(const Object& file, uint64_t begin, uint64_t length) {

@@ -60,7 +60,7 @@ class InflatedMembers {
 
  private:
   struct Key {
-    uint64_t fingerprint;  // the fingerprint of the file's version
+    uint64_t fingerprint;  // the fingerprint of the zip file's version
     uint64_t header;       // the offset of the member's local header
     bool operator==(const Key&) const = default;
   };

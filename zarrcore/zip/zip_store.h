@@ -9,7 +9,7 @@
 // and for each range of a deflated member inflates everything before it.
 //
 // Every member has the owner, mode and times of the file, and a version derived from that of the
-// file, so rewriting the file makes a new version of every member. If the directory is damaged,
+// file, so rewriting the file changes the version of every member. If the directory is damaged,
 // every call fails with kIo. If a member is damaged, its reads fail. If the file no longer exists,
 // every call fails with kNotFound.
 #pragma once
@@ -32,10 +32,10 @@ inline constexpr uint64_t kInflatedBytes = 64u << 20;
 
 /// Opens the zip file `key` of `container`, and reads its directory. `folder`: the folder in the
 /// zip file that becomes the root of the store; "" for the archive's root. `max_age`: if the file
-/// cannot be watched, how long after a check it counts as unchanged; by default each call checks.
-/// If a read finds that the file was replaced, it is repeated with the new version. Fails if the
-/// file cannot be read, is not a zip file, or is damaged; kNotFound if the file or folder does not
-/// exist.
+/// cannot be watched, how long after a check the file is assumed to be unchanged; by default, each
+/// call checks the file. If a read finds that the file was replaced, the read is repeated with the
+/// new version. Fails if the file cannot be read, is not a zip file, or is damaged; kNotFound if
+/// the file or folder does not exist.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenZipStore(std::shared_ptr<const Store> container,
                                                           std::string key, std::string folder = "",
                                                           Age max_age = Age{0});
