@@ -16,7 +16,7 @@ namespace zarrfs {
 struct ChunkNaming {
   bool prefix_c = false;
   char separator = '.';
-  std::string suffix = {};  // only for stored chunks
+  std::string suffix = {};  // empty for files in a view
   bool operator==(const ChunkNaming&) const = default;
 
   [[nodiscard]] static ChunkNaming Of(const ChunkKeyEncoding& encoding) {
@@ -26,10 +26,10 @@ struct ChunkNaming {
   /// True if the chunks are in nested folders.
   [[nodiscard]] bool nested() const { return separator == '/'; }
 
-  /// The path of a chunk below the array's folder.
+  /// Returns the path of a chunk, relative to the array's folder.
   [[nodiscard]] std::string Path(std::span<const uint64_t> coordinates) const;
 
-  /// The folder, relative to the array's, that contains all chunks: "c" or "".
+  /// Returns the folder that contains all chunks, relative to the array's folder: "c" or "".
   [[nodiscard]] std::string_view Folder(size_t rank) const {
     return nested() && prefix_c && rank > 0 ? "c" : "";
   }

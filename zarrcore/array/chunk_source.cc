@@ -105,7 +105,7 @@ Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error&
 // --- Locating ---
 
 ShardCache::Answer ChunkSource::Open(OuterIndex outer, Age max_age, bool may_read) const {
-  // In a slow store, reading now saves a second request.
+  // In a slow store, opening the object now saves a second request.
   const bool opens = may_read || layout_.is_sharded() || !store_->AnswersFast();
   return opens ? shards_->Open(outer, max_age) : shards_->Look(outer, max_age);
 }

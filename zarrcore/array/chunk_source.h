@@ -78,7 +78,8 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
 
   [[nodiscard]] const ArrayLayout& layout() const { return layout_; }
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  /// A number that is unique in the process, except that a source made from `before` shares its id.
+  /// A number that is unique in the process, except that a source shares the id of the source that
+  /// was passed to Make() as `before`.
   [[nodiscard]] uint64_t id() const { return shards_->id(); }
 
   /// OuterOf() returns the stored object that contains an innermost chunk. SlotOf() returns the
@@ -99,7 +100,8 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   /// coordinates in `at` and returns their number, or nullopt if the array cannot have that folder.
   [[nodiscard]] std::optional<size_t> PrefixOfKey(std::string_view key, ChunkCoordinates& at) const;
 
-  /// Wall-clock time of the latest known change of an object, in nanoseconds; 0 if none is known.
+  /// Wall-clock time of the latest known change to an object of the array, in nanoseconds; 0 if no
+  /// change is known.
   [[nodiscard]] int64_t changed_ns() const { return shards_->changed_ns(); }
   /// Records that an object of the array changed now.
   void SetChanged() const { shards_->SetChanged(); }
@@ -188,7 +190,8 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   Result<Found> Find(OuterIndex outer, OpenShardPtr shard, std::span<const uint64_t> local,
                      Sizes sizes) const;
   Result<ChunkLocation> PlainChunk(OuterIndex outer, OpenShardPtr shard, Sizes sizes) const;
-  // Fails if the naming of objects is undecided and the objects cannot be listed.
+  // Returns the stored objects of the array. Fails if the naming of objects is undecided and the
+  // objects cannot be listed.
   [[nodiscard]] Result<StoredObjects> Objects() const;
   [[nodiscard]] ChunkCoordinates OuterPrefix(std::span<const uint64_t> prefix) const;
 

@@ -4,8 +4,8 @@
 //
 // An array is stored in outer chunks. If its codec chain contains "sharding_indexed", each outer
 // chunk is a shard. Its inner chunks may themselves be shards. Each level of nesting is a
-// ShardingLevel. Transposes before a sharding codec permute the axes of its grid, so each level
-// names its axes in terms of the array's axes.
+// ShardingLevel. Transposes before a sharding codec permute the axes of the shard's grid, so each
+// level maps its axes to the array's axes.
 //
 // The outer chunks of a "rectilinear" grid differ in shape. If every outer chunk consists of whole
 // inner chunks of one shape, the inner chunks form a regular grid. Only the mapping between the

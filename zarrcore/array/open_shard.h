@@ -32,8 +32,8 @@ struct OpenShard {
   uint64_t size = 0;                // in bytes, without a trailing checksum
   std::optional<ShardIndex> index;  // nullopt for an unsharded chunk, and if the index is damaged
   std::optional<Error> damage;      // why the index is unusable; permanent for this version
-  bool is_in_memory = false;        // the object was decoded as a whole, into memory
-  bool is_absent = false;           // the object does not exist, which is cached for slow stores
+  bool is_in_memory = false;        // true if the whole object was decoded into memory
+  bool is_absent = false;           // true if no such object exists; only for slow stores
 
   mutable Freshness freshness;
   mutable std::atomic<bool> reported{false};  // true once a problem was reported

@@ -54,10 +54,12 @@ class ShardCache {
     return KeyIn(naming_.current(), outer);
   }
 
-  /// A number that is unique in the process, except that a cache made from `before` shares its id.
+  /// A number that is unique in the process, except that a cache shares the id of the cache that
+  /// was passed to its constructor as `before`.
   [[nodiscard]] uint64_t id() const { return id_; }
 
-  /// Wall-clock time of the latest known change of an object, in nanoseconds; 0 if none is known.
+  /// Wall-clock time of the latest known change to an object of the array, in nanoseconds; 0 if no
+  /// change is known.
   [[nodiscard]] int64_t changed_ns() const { return changed_ns_.load(std::memory_order_relaxed); }
   void SetChanged() const;
 

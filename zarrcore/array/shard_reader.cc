@@ -252,8 +252,8 @@ uint64_t ShardReader::MaxDecodedSize(uint64_t size, uint64_t max_ratio) const {
   const auto chunks = CheckedMul(pipeline->max_encoded_size(), layout_.inner_per_outer_count);
   const auto all =
       chunks ? CheckedAdd(*chunks, layout_.levels.front().index.encoded_size()) : std::nullopt;
-  // Twice the total size of the chunks, because writers that replace chunks in a shard may leave
-  // the old chunks in the shard.
+  // Allows twice the total size of the chunks, because writers that replace chunks in a shard may
+  // leave the old chunks in the shard.
   const auto twice = all ? CheckedMul(*all, 2) : std::nullopt;
   return std::min(twice.value_or(likely), likely);
 }

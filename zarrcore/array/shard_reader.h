@@ -31,19 +31,19 @@ class ShardReader {
                                                       const ChunkRange& range) const;
 
  private:
-  // Reads a sharded object whose index is described by `spec`.
+  // Reads a sharded object. `spec` describes the index.
   Result<IndexCache::Loaded> ReadShard(const std::string& key, const ShardIndexSpec& spec) const;
   // Reads an object whose shards must be decoded as a whole.
   Result<IndexCache::Loaded> ReadDecoded(const std::string& key, const ShardIndexSpec& spec) const;
-  // `max_ratio`: the maximum ratio of decoded to stored bytes. An object that exceeds it counts as
-  // damaged.
+  // `max_ratio`: the maximum ratio of decoded to stored bytes. An object that exceeds this ratio
+  // counts as damaged.
   Result<IndexCache::Loaded> ReadDecoded(const std::string& key, const ShardIndexSpec& spec,
                                          uint64_t max_ratio) const;
   // Sets the shard's `index` or `damage`. The shard's `size` must be set. `encoded` is the index if
   // it was read already; otherwise the index is read from the shard's `object`.
   Result<void> ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
                          BytesView encoded = {}) const;
-  // The maximum decoded size of a shard of `size` stored bytes, at most kMaxChunkBytes.
+  // Returns the maximum decoded size of a shard of `size` stored bytes, at most kMaxChunkBytes.
   [[nodiscard]] uint64_t MaxDecodedSize(uint64_t size, uint64_t max_ratio) const;
   [[nodiscard]] IndexCache::Loaded Loaded(std::shared_ptr<OpenShard> shard) const;
 

@@ -103,7 +103,8 @@ class FolderWindow {
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
-  /// Reads more names if necessary. Returns false at the end of the folder.
+  /// True if the window has a current value, false at the end of the folder. Reads more names if
+  /// necessary.
   [[nodiscard]] Result<bool> HasValue();
   /// The current value. Call only if HasValue().
   [[nodiscard]] uint64_t value() const { return values_[at_]; }
@@ -133,7 +134,7 @@ class FolderWindow {
 /// Iterates over stored objects. An object that exists throughout the iteration is visited exactly
 /// once. Holds one FolderWindow per level of folders, regardless of the number of objects. The
 /// order is row-major if every folder has fewer than FolderWindow::kNames names. Watches the
-/// folders. Not thread-safe. Restarts after a failure.
+/// folders that it lists. Not thread-safe. Restarts after a failure.
 class StoredObjectsCursor {
  public:
   /// Visits the objects whose leading coordinates are `fixed`. If `walk` is not null, visits
