@@ -81,7 +81,8 @@ class OldestAnswer {
   OldestAnswer(const OldestAnswer&) = delete;
   OldestAnswer& operator=(const OldestAnswer&) = delete;
 
-  /// When the oldest answer of the current scope was requested, or `otherwise` if that is earlier.
+  /// Returns the time when the oldest answer of the current scope was requested, or `otherwise` if
+  /// that is earlier.
   [[nodiscard]] static int64_t Or(int64_t otherwise) {
     return std::min(internal::answer_ages.oldest_ns, otherwise);
   }

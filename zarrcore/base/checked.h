@@ -1,4 +1,4 @@
-// Arithmetic on numbers that come from a file: nullopt on overflow.
+// Arithmetic on numbers from a file. The functions return nullopt on overflow.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace zarrfs {
   return product;
 }
 
-/// The product of all factors and `last`; nullopt on overflow.
+/// Returns the product of all factors and `last`, or nullopt on overflow.
 [[nodiscard]] inline std::optional<uint64_t> CheckedProduct(std::span<const uint64_t> factors,
                                                             uint64_t last = 1) {
   uint64_t product = 1;
@@ -29,7 +29,7 @@ namespace zarrfs {
   return CheckedMul(product, last);
 }
 
-/// ceil(a / b); b must not be 0.
+/// Returns ceil(a / b). `b` must not be 0.
 [[nodiscard]] constexpr uint64_t CeilDiv(uint64_t a, uint64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }

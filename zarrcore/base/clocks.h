@@ -1,4 +1,4 @@
-// The current time in nanoseconds.
+// Functions that return the current time in nanoseconds.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ constexpr int64_t Nanoseconds(const timespec& time) {
   return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-/// The monotonic time, for ages and timeouts.
+/// Returns the monotonic time, for ages and timeouts.
 inline int64_t SteadyNowNs() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
@@ -23,7 +23,7 @@ inline int64_t CoarseNowNs() {
   return Nanoseconds(now);
 }
 
-/// The time since 1970, for comparison with the timestamps of files.
+/// Returns the time since 1970, for comparison with file timestamps.
 inline int64_t RealNowNs() {
   return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }

@@ -35,7 +35,7 @@ class Counters {
         amount, std::memory_order_relaxed);
   }
 
-  /// The total of a counter over all threads. Thread-safe.
+  /// Returns the total of a counter over all threads. Thread-safe.
   [[nodiscard]] uint64_t Sum(size_t counter) const {
     uint64_t sum = 0;
     for (const Lines& lines : *lines_) {

@@ -35,8 +35,8 @@ uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_length) 
 }
 
 void Crc32cSum::Add(std::span<const std::byte> piece) {
-  // The CRC-32C function of ISA-L takes the length as an int. Its caller must invert the initial
-  // value and the result, as the standard requires.
+  // crc32_iscsi() of ISA-L takes the length as an int. Its caller must invert the initial value and
+  // the result, as the standard requires.
   constexpr size_t kMaxRun = size_t{1} << 30;
   while (!piece.empty()) {
     const std::span<const std::byte> run = piece.first(std::min(piece.size(), kMaxRun));

@@ -17,7 +17,7 @@ class Crc32cSum {
   uint32_t state_ = 0xffffffff;
 };
 
-/// The checksum of `bytes`; 0xE3069283 for the ASCII string "123456789".
+/// Returns the checksum of `bytes`, which is 0xE3069283 for the ASCII string "123456789".
 [[nodiscard]] uint32_t Crc32c(std::span<const std::byte> bytes);
 
 /// Returns the checksum of two adjacent byte ranges, given the checksum of each range and the

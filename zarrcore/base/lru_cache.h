@@ -36,7 +36,7 @@
 namespace zarrfs {
 
 struct CacheStatistics {
-  uint64_t hits = 0;       // requests answered from the cache, including those of Get()
+  uint64_t hits = 0;       // calls that found a cached value, including Get()
   uint64_t misses = 0;     // calls of GetOrLoad() that found no cached value
   uint64_t evictions = 0;  // entries evicted to make room
   uint64_t bytes = 0;
@@ -90,7 +90,7 @@ class LruCache {
   /// Removes every entry. The results of running loads are still cached.
   void Clear();
 
-  /// Evicts down to the new capacity immediately.
+  /// Sets the capacity in bytes, and evicts down to it immediately.
   void SetCapacity(size_t capacity_bytes);
   [[nodiscard]] size_t capacity() const { return capacity_; }
 

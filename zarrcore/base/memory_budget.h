@@ -56,7 +56,7 @@ class MemoryBudget {
     ~Share() { ShrinkTo(0); }
 
     [[nodiscard]] uint64_t bytes() const { return bytes_; }
-    /// Returns the bytes in excess of `bytes` to the budget.
+    /// Shrinks the share to `bytes` bytes, and returns the excess to the budget.
     void ShrinkTo(uint64_t bytes) noexcept;
     /// Takes over the bytes of another share of the same budget.
     void Add(Share&& other) noexcept;
@@ -74,7 +74,7 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  /// Takes the memory of an operation from the budget: input, output and working memory, except
+  /// Takes the memory for an operation from the budget: input, output and working memory, except
   /// `held` bytes that the caller already holds for the operation. Fails with kTooLarge if the
   /// operation can never fit. Fails with kWouldBlock if the operation does not fit now; the caller
   /// must then release everything and repeat the request Alone. Fails with kNoMemory if the
@@ -147,7 +147,7 @@ class MemoryBudget {
   // Counts the current request in working_, unless it is already counted. Returns false if the
   // request is not counted, because an exclusive request waits or runs.
   bool Enter();
-  // Makes holders evict until `bytes` more fit into the budget.
+  // Calls the callbacks of holders until `bytes` more fit into the budget.
   void MakeRoom(uint64_t bytes);
 
   std::atomic<uint64_t> limit_;

@@ -15,7 +15,7 @@ namespace zarrfs {
 /// Escapes `option`, so SplitOptions() returns it as one word.
 [[nodiscard]] std::string EscapeOption(std::string_view option);
 
-/// The name of an option: the part before "=", or all of `option` if it has no "=".
+/// Returns the name of an option: the part before "=", or all of `option` if it has no "=".
 [[nodiscard]] std::string_view NameOfOption(std::string_view option);
 
 }  // namespace zarrfs

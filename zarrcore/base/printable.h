@@ -10,11 +10,11 @@ namespace zarrfs {
 /// replaced by '?'.
 [[nodiscard]] std::string OneLine(std::string_view text);
 
-/// Replaces control characters, which a terminal would interpret, by \xNN.
+/// Replaces control characters, which a terminal would interpret, with \xNN.
 [[nodiscard]] std::string Visible(std::string_view text);
 
-/// The first 100 bytes of `text`, with '?' for each byte that is not printable ASCII, and "..." if
-/// bytes are omitted.
+/// Returns the first 100 bytes of `text`, with '?' for each byte that is not printable ASCII, and
+/// "..." if bytes are omitted.
 [[nodiscard]] std::string AsciiExcerpt(std::string_view text);
 
 }  // namespace zarrfs

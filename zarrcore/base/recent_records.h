@@ -72,7 +72,7 @@ class RecentRecords {
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] size_t limit() const { return limit_; }
-  /// The memory used, in bytes.
+  /// Returns the memory used, in bytes.
   [[nodiscard]] size_t bytes() const {
     const size_t slots = std::min((size_ + kBlock) / kBlock * kBlock, limit_);
     return (size_ == 0 ? 0 : slots * sizeof(Record)) + newest_.size() * sizeof(uint32_t);

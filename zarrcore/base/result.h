@@ -42,16 +42,17 @@ struct Error {
 template <typename T>
 using Result = tl::expected<T, Error>;
 
-/// The errno that a reader of the mount sees for `code`.
+/// Returns the errno that a reader of the mount sees for `code`.
 int ToErrno(ErrorCode code);
 
-/// The code for an errno from the operating system; kIo if no code corresponds to it.
+/// Returns the code for an errno from the operating system, or kIo if no code corresponds to the
+/// errno.
 ErrorCode FromErrno(int error_number);
 
-/// The description of an errno, from strerror(3).
+/// Returns the description of an errno, from strerror(3).
 std::string ErrnoText(int error_number);
 
-/// The name of a code for messages and logs: "not found", "damaged", …
+/// Returns the name of a code for messages and logs: "not found", "damaged", …
 std::string_view ToString(ErrorCode code);
 
 /// Makes an error: `return Fail(ErrorCode::kDamaged, "{}: expected {} bytes, found {}", key, want,

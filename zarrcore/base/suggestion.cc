@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kMaxWord = 64;  // in bytes; computing the distance takes quadratic time
 
-// The number of edits that turn one word into the other (optimal string alignment distance).
+// Returns the number of edits that turn one word into the other (optimal string alignment
+// distance).
 size_t Distance(std::string_view from, std::string_view to) {
   std::vector<std::vector<size_t>> edits(from.size() + 1, std::vector<size_t>(to.size() + 1));
   for (size_t i = 0; i <= from.size(); ++i) {
