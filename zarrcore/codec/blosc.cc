@@ -20,10 +20,11 @@ constexpr std::array<std::string_view, 6> kCompressors = {"blosclz", "lz4",  "lz
 constexpr std::array<std::string_view, 3> kShuffles = {"noshuffle", "shuffle", "bitshuffle"};
 static_assert(BLOSC_NOSHUFFLE == 0 && BLOSC_SHUFFLE == 1 && BLOSC_BITSHUFFLE == 2);
 
-constexpr int kThreads = 1;  // c-blosc then works on the calling thread
+constexpr int kThreads = 1;  // with one thread, c-blosc works on the calling thread
 
-// The header of a frame: format version, version of the compressor's format, flags, type size, and
-// three little-endian int32: the decoded size, the size of a block, and the size of the frame.
+// A frame header has the format version, the version of the compressor's format, flags, the type
+// size, and three little-endian int32 numbers: the decoded size, the size of a block, and the size
+// of the frame.
 constexpr uint8_t kFlagCopied = 0x02;
 constexpr uint8_t kFlagReserved = 0x08;
 // The last known compressor format. Formats 0 to 4 are blosclz, lz4, snappy, zlib and zstd.
@@ -129,7 +130,8 @@ class BloscCodec : public BytesToBytesCodec {
       return Fail(ErrorCode::kTooLarge, "blosc: {} bytes, at most {} fit into a frame",
                   decoded.size(), BLOSC_MAX_BUFFERSIZE);
     }
-    // Checked here, because c-blosc prints a message if it was built without the compressor.
+    // Checks the compressor here, because c-blosc prints a message if it was built without that
+    // compressor.
     const std::string compressor(parameters_.compressor);
     if (blosc_compname_to_compcode(compressor.c_str()) < 0) {
       return Fail(ErrorCode::kUnsupported, "blosc: compressor '{}' is not built in", compressor);

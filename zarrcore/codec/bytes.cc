@@ -33,7 +33,7 @@ class BytesCodec : public ArrayToBytesCodec {
   }
 
  private:
-  // Decodes or encodes `bytes`. Both directions reverse the same items.
+  // Decodes or encodes `bytes`. Both directions reverse the bytes of the big-endian items.
   Result<Bytes> Reorder(Bytes bytes, const ChunkSpec& spec, ErrorCode wrong_size) const {
     const auto checked = CheckSize("bytes", bytes, spec.data_type, spec.shape, wrong_size);
     if (!checked) return Fail(checked);

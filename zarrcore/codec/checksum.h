@@ -24,7 +24,7 @@ class Checksum {
   [[nodiscard]] static Result<std::optional<Checksum>> Of(const CodecSpec& codec);
 
   [[nodiscard]] Kind kind() const { return kind_; }
-  /// True if the checksum is stored before the bytes, false if it is stored after them.
+  /// True if the checksum is stored before the encoded bytes, false if it is stored after them.
   [[nodiscard]] bool at_start() const { return at_start_; }
   /// The name of the checksum, for messages.
   [[nodiscard]] const char* name() const;

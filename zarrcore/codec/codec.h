@@ -37,7 +37,7 @@ struct ChunkSpec {
   DataType data_type;
   std::vector<uint64_t> shape;
 
-  /// The size of all elements in bytes; nullopt if it overflows.
+  /// Returns the total size of the elements in bytes, or nullopt if the size overflows.
   [[nodiscard]] std::optional<uint64_t> size() const {
     return CheckedProduct(shape, data_type.item_size);
   }
@@ -68,7 +68,7 @@ class ArrayToArrayCodec {
 class ArrayToBytesCodec {
  public:
   virtual ~ArrayToBytesCodec() = default;
-  /// Size of an encoded chunk in bytes; nullopt if it varies.
+  /// Returns the size of an encoded chunk in bytes, or nullopt if the size varies.
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(const ChunkSpec& /*spec*/) const {
     return std::nullopt;
   }
@@ -92,7 +92,8 @@ class ArrayToBytesCodec {
 class BytesToBytesCodec {
  public:
   virtual ~BytesToBytesCodec() = default;
-  /// The size of the encoded bytes; nullopt if inputs of this size may encode to different sizes.
+  /// Returns the encoded size of an input, or nullopt if inputs of this size may encode to
+  /// different sizes.
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(uint64_t /*decoded_size*/) const {
     return std::nullopt;
   }

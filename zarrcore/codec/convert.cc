@@ -102,7 +102,7 @@ bool ToFloat(auto value, OutOfRange out_of_range, T& to) {
   }
   if (out_of_range != OutOfRange::kClamp) return false;
   if constexpr (std::is_same_v<T, Half>) {
-    to.bits = static_cast<uint16_t>(to.bits - 1);  // the largest number below infinity
+    to.bits = static_cast<uint16_t>(to.bits - 1);  // the largest finite float16
   } else {
     to = std::copysign(std::numeric_limits<T>::max(), to);
   }

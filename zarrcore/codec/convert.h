@@ -91,7 +91,7 @@ enum class Rounding {
 /// How to convert a value outside the target's range. Converting NaN to an integer always fails
 /// with kDamaged.
 enum class OutOfRange {
-  kError,  // kDamaged
+  kError,  // fails with kDamaged
   kClamp,  // the nearest value in the range
   kWrap,   // the value modulo 2^bits; kDamaged for infinity and if the target is a float type
   // Like numpy. Integers wrap. Floats converted to integers wrap if they are below 2^31 in

@@ -13,7 +13,7 @@ class GrowingOutput {
   /// `limit`: maximum number of decoded bytes.
   explicit GrowingOutput(uint64_t limit) : limit_(std::min<uint64_t>(limit, INT64_MAX / 4)) {}
 
-  /// The free part of the buffer. Empty once more than `limit` bytes were written.
+  /// Returns the free part of the buffer. It is empty once more than `limit` bytes were written.
   [[nodiscard]] std::span<std::byte> Space() {
     if (used_ == bytes_.size()) {
       // Reserves the maximum size immediately, because a reallocation would hold old and new bytes

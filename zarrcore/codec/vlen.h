@@ -23,10 +23,11 @@ enum class VlenItems { kText, kBytes };
 
 /// The maximum lengths of a set of strings.
 struct TextRange {
-  uint64_t bytes = 0;       // the length in UTF-8
-  uint64_t characters = 0;  // the number of code points
+  uint64_t bytes = 0;       // the length of the longest string in bytes, as UTF-8
+  uint64_t characters = 0;  // the length of the longest string in code points
   bool has_zero =
-      // True if a string contains a NUL character, which would end it in a fixed-length item.
+      // True if a string contains a NUL character, which would end the string in a fixed-length
+      // item.
       false;
 
   void Add(const TextRange& other);

@@ -8,9 +8,9 @@
 
 namespace zarrfs {
 
-/// The wider type for elements of `type`: int8 for int2 and int4; uint8 for uint2, uint4 and bool;
-/// float32 for float16, bfloat16 and smaller floats; complex64 for complex numbers of these floats;
-/// int64 for dates. nullopt for any other type.
+/// Returns the wider type for elements of `type`: int8 for int2 and int4; uint8 for uint2, uint4
+/// and bool; float32 for float16, bfloat16 and smaller floats; complex64 for complex numbers of
+/// these floats; int64 for dates. Returns nullopt for any other type.
 [[nodiscard]] std::optional<DataType> WideTypeOf(const DataType& type);
 
 /// Converts little-endian `elements` of `type` to WideTypeOf(type), which must exist. The
