@@ -81,8 +81,8 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
 void ArrayOrder::LearnRow(Reader& reader, const ChunkCoordinates& at) const {
   const uint64_t end = reader.at[reader.loops.front().axis];
   const bool is_known = reader.loops.front().last == end;
-  // If the loop ended twice at the same place, this is its end. Chunks that were expected after the
-  // end are not needed.
+  // If the loop ended twice at the same place, the loop's end is there. Chunks that were expected
+  // after the end are not needed.
   const bool is_again = std::exchange(reader.row_end, end) == end;
   const bool is_turn = BeginLoop(reader, at) || ((is_known || is_again) && TurnLoop(reader, at));
   if (!is_turn && (is_known || !is_again)) return;

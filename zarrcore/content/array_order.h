@@ -19,8 +19,9 @@
 //
 // Prefetching starts after a few steps in order, or after one step to the next chunk of the row.
 // Each time a quarter of the chunks ahead has been read, the number of chunks ahead grows
-// eightfold, up to a window. Beyond a learned end of a loop, it doubles. For a box of the usual
-// size, a whole window is fetched immediately. For random access, almost nothing is fetched.
+// eightfold, up to a window. Beyond a learned end of a loop, that number only doubles. For a box of
+// the usual size, a whole window is fetched immediately. For random access, almost nothing is
+// fetched.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +81,7 @@ class ArrayOrder {
     size_t axis;
     int64_t step;
     uint64_t begin;  // the first coordinate of each pass
-    // The last coordinate of each pass; nullopt if it is the last coordinate in the grid.
+    // The last coordinate of each pass; nullopt if passes end at the edge of the grid.
     std::optional<uint64_t> last{};
   };
   struct Side {
@@ -158,7 +159,7 @@ class ArrayOrder {
   bool BeginLoop(Reader& reader, const ChunkCoordinates& at) const;
   // Continues a loop beyond its previous end, and forgets that end.
   static void GoBeyond(Reader& reader, Loop& loop);
-  // Turns the unsure loop into a learned loop if it continues at `at`.
+  // Turns reader.unsure into a learned loop if that loop continues at `at`.
   bool MakeSure(Reader& reader, const ChunkCoordinates& at) const;
   // Finds a learned outer loop that advances to `at`, and restarts the loops inside it.
   bool TurnLoop(Reader& reader, const ChunkCoordinates& at) const;

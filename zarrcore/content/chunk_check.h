@@ -96,7 +96,7 @@ class ChunkCheck {
   static constexpr size_t kBytesOfEntry = 256;
   static constexpr size_t kMaxKept = 1u << 20;  // memory for cached results, in bytes
 
-  // Reads and checks the whole chunk.
+  // Reads the whole chunk again, and checks all its bytes.
   Result<void> ReadAgain(const ChunkFile& file);
 
   ChunkSums sums_;

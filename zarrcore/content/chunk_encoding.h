@@ -23,8 +23,8 @@ struct ChunkEncoding {
     kDecoded,      // the decoded elements in C order, little-endian
   };
   Kind kind = Kind::kPassThrough;
-  /// The numbers of bytes at the beginning and end of the stored chunk that the file omits because
-  /// they are checksums. 0 for kDecoded.
+  /// The number of bytes at the beginning and at the end of the stored chunk that the file omits,
+  /// because they are checksums. 0 for kDecoded.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
   /// The omitted checksums, outermost first. Served bytes are checked against these checksums.
@@ -89,7 +89,7 @@ class FillChunk {
   const std::vector<CodecSpec> codecs_;
   const std::vector<uint64_t> chunk_shape_;
   const ChunkEncoding encoding_;
-  // For a periodic file, the bytes that are repeated up to `size_`.
+  // The element that a periodic file repeats up to `size_` bytes.
   Bytes element_;
   uint64_t size_ = 0;
   const uint64_t number_;  // identifies this object in the shared cache

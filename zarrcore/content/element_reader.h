@@ -48,7 +48,7 @@ class ElementReader {
   Result<void> ReadRange(size_t axis, uint64_t first, uint64_t end, Box box,
                          std::span<std::byte> out) const;
   Result<void> ReadBox(const Box& box, std::span<std::byte> out) const;
-  // Reads the parts of `box` in all `chunks`, on several threads.
+  // Reads the parts of `box` that are in `chunks`, on several threads.
   Result<void> ReadAtOnce(const Box& chunks, const Box& box, std::span<std::byte> out) const;
   Result<void> ReadChunk(const ChunkCoordinates& chunk, const Box& box,
                          std::span<std::byte> out) const;
@@ -63,7 +63,7 @@ class ElementReader {
   const DataType* const texts_;
   const Reuse reuse_;
   const size_t item_size_;
-  Bytes fill_;  // one element; empty if it is a string longer than an item
+  Bytes fill_;  // one fill value; empty if it is a string longer than an item
   // The number of elements from one index to the next, along each axis of the array.
   ChunkCoordinates strides_{};
 };

@@ -101,14 +101,15 @@ class FetchAhead {
   void Plan(const Source& source, ArrayOrder::Next next, size_t window);
   // Loads the indexes of the shards that contain `later` on another thread.
   void LearnLater(const Source& source, std::vector<InnerIndex> later) REQUIRES(mutex_);
-  // True if the shards have indexes that can be read without the rest of the shard.
+  // True if the array is sharded, and the index of a shard can be read without the rest of the
+  // shard.
   [[nodiscard]] static bool HasIndexes(const ChunkSource& source);
   [[nodiscard]] static bool IsKnown(const ChunkSource& source, InnerIndex chunk);
   // Returns one chunk in each of the first `most` shards that contain `chunks`.
   [[nodiscard]] static std::vector<InnerIndex> FirstOfShards(const ChunkSource& source,
                                                              const std::vector<InnerIndex>& chunks,
                                                              size_t most);
-  // Loads the indexes of the shards that contain these chunks.
+  // Loads the indexes of the shards that contain `chunks`.
   static void LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks);
   void FetchKnown(const Source& source, const ArrayOrder::Next& next);
   // Returns the chunks in `next` whose location is known and that are neither cached nor being

@@ -119,7 +119,8 @@ class StoredRanges {
    private:
     mutable Mutex mutex_;
     uint64_t fetched_ GUARDED_BY(mutex_) = 0;  // the number of bytes in evicted ranges
-    uint64_t wasted_ GUARDED_BY(mutex_) = 0;   // the number of these bytes that were never read
+    uint64_t wasted_ GUARDED_BY(mutex_) =
+        0;  // the number of bytes in fetched_ that were never read
     // The first byte and the end of each range, by object.
     std::unordered_map<ObjectKey, std::set<std::pair<uint64_t, uint64_t>>, ObjectKeyHash> objects_
         GUARDED_BY(mutex_);
@@ -137,7 +138,7 @@ class StoredRanges {
     double delay_s_ GUARDED_BY(mutex_) = 0;
     double bytes_per_s_ GUARDED_BY(mutex_) = 0;  // the highest measured speed
     int64_t since_ns_ GUARDED_BY(mutex_) = 0;    // when the current measurement began
-    uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // the number of bytes received since then
+    uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // the number of bytes received since since_ns_
   };
   // The bytes of a range. The destructor removes the range from the table.
   struct Block;
