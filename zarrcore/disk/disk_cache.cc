@@ -25,7 +25,7 @@ constexpr int64_t kListingNs = 1'000'000'000;
 // Maximum number of files that are considered for one object.
 constexpr size_t kMaxPieces = 1u << 16;
 
-// The folder of an object: "ab/cdef…", 32 digits of the digest of the object's address.
+// Returns the folder of an object: "ab/cdef…", 32 digits of the digest of the object's address.
 std::string FolderNameOf(std::string_view object) {
   const Digest digest = DigestBuilder().Add(object).Finish();
   std::string name;

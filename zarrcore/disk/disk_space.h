@@ -31,7 +31,7 @@ class DiskSpace {
   /// Releases the space of a file of `bytes` that was removed or not written.
   void GiveBack(uint64_t bytes);
 
-  /// The disk space that a file of `bytes` takes.
+  /// Returns the disk space that a file of `bytes` takes.
   [[nodiscard]] static uint64_t BlocksOf(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
  private:
