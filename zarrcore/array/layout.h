@@ -79,8 +79,8 @@ struct ArrayLayout {
     return outers_differ() ? outer_axes[axis].CountOf(outer) : inner_per_outer[axis];
   }
 
-  /// Sets `counts` to the number of chunks in the outer chunk `outer`, along the axes of its shard
-  /// index. Unlike levels[0].counts, the result takes the shape of this outer chunk into account.
+  /// Sets `counts` to the number of entries along each axis of the shard index of outer chunk
+  /// `outer`. Unlike levels[0].counts, the result takes the shape of this outer chunk into account.
   void CountsOf(OuterIndex outer, ChunkCoordinates& counts) const;
 };
 

@@ -118,9 +118,8 @@ class StoredRanges {
 
    private:
     mutable Mutex mutex_;
-    uint64_t fetched_ GUARDED_BY(mutex_) = 0;  // the number of bytes in evicted ranges
-    uint64_t wasted_ GUARDED_BY(mutex_) =
-        0;  // the number of bytes in fetched_ that were never read
+    uint64_t fetched_ GUARDED_BY(mutex_) = 0;  // bytes in evicted ranges
+    uint64_t wasted_ GUARDED_BY(mutex_) = 0;   // bytes in fetched_ that were never read
     // The first byte and the end of each range, by object.
     std::unordered_map<ObjectKey, std::set<std::pair<uint64_t, uint64_t>>, ObjectKeyHash> objects_
         GUARDED_BY(mutex_);
