@@ -29,7 +29,7 @@ void WriteBytes(BytesView bytes) {
 }
 
 // Reports why a file of a mount cannot be read. `error`: the errno of the mount. If the store also
-// returns an error, reports that instead, because it says more.
+// returns an error, reports the store's error instead, because it says more.
 int ComplainOfFile(const TargetChunk& target, int error) {
   const auto located = target.source().Locate(target.inner(), kAnyAge);
   if (!located) return Complain(located.error());

@@ -29,7 +29,7 @@ struct InfoOptions : NodeOptions {
   std::string mount_options;  // the options of the store, in the syntax of -o
 };
 /// Makes the path of `html` absolute, and returns the folder of the page. Call before Info() writes
-/// a page, and before the sandbox.
+/// a page, and before entering the sandbox.
 [[nodiscard]] Result<std::string> MakeRoomForPage(InfoOptions& options);
 /// Prints the groups and arrays from a node down, and how each view shows them: one line per array,
 /// or, with a `path` or `details`, all details of each node. With `html`, writes a page for
@@ -60,8 +60,8 @@ int Cat(const CatOptions& options);
 struct VerifyOptions : NodeOptions {
   unsigned jobs = 0;  // the number of threads; 0 for one per core
 };
-/// Reads and decodes every chunk from a node down. Returns kExitOk only if everything was checked
-/// and no damage was found.
+/// Reads and decodes every chunk of a node and of everything below it. Returns kExitOk only if
+/// everything was checked and no damage was found.
 int Verify(const TargetNode& target, const VerifyOptions& options);
 
 /// The property of stored chunks that a map shows.
@@ -72,7 +72,7 @@ struct MapOptions : NodeOptions {
   std::string slice;  // "3" or "3,0": chunk numbers along the axes before the last two
   MapBy by = MapBy::kSize;
 };
-/// Draws which chunks of an array are stored.
+/// Draws a map that shows which chunks of an array are stored.
 int Map(const TargetNode& target, const MapOptions& options);
 
 struct RefsOptions {
@@ -82,12 +82,12 @@ struct RefsOptions {
   std::string view = "v2";  // "v2" or "v3"
   std::string prefix;       // the URL of the folder `store`; "" for its own address
   std::string separator;    // the separator in chunk names, "." or "/"; "" for the mount's default
-  std::string fill = "auto";  // "auto" or "keep", like the option of a mount
+  std::string fill = "auto";  // "auto" or "keep", like the mount option `fill`
   // The maximum number of decoded bytes per array that the references may contain.
   uint64_t inline_decoded = 0;
 };
 /// Makes the path of `out` absolute, and creates the folder for tables. Returns the folder that
-/// receives the files. Call before Refs(), and before the sandbox.
+/// receives the files. Call before Refs(), and before entering the sandbox.
 [[nodiscard]] Result<std::string> MakeRoomForRefs(RefsOptions& options);
 /// Writes references for fsspec to the chunks of a node and of everything below it. Returns
 /// kExitUnchecked if some references were left out.
@@ -99,9 +99,9 @@ struct PackOptions {
   std::string target;  // folder of the new store
   bool keep_codecs = false;
   uint64_t shard_size = uint64_t{256} << 20;  // the size of a shard in decoded bytes
-  // Chunks per axis of a shard, for arrays with as many axes.
+  // The number of chunks in a shard along each axis. Applies to arrays with that number of axes.
   std::vector<uint64_t> chunks_per_shard;
-  uint64_t part = 1;  // the number of this part, which has every `parts`th shard
+  uint64_t part = 1;  // the number of this part, from 1; a part has every `parts`th shard
   uint64_t parts = 1;
   unsigned jobs = 0;  // the number of threads; 0 for one per core
   bool verify = false;
@@ -110,19 +110,19 @@ struct PackOptions {
   std::vector<std::string> only;  // fnmatch(3) patterns for paths; empty for all nodes
 };
 /// Creates the folder `target` and makes its path absolute. Returns the folder that receives the
-/// files; "" for a dry run. Call before Pack(), and before the sandbox.
+/// files; "" for a dry run. Call before Pack(), and before entering the sandbox.
 [[nodiscard]] Result<std::string> MakeRoomForPack(PackOptions& options);
 /// Writes a node and everything below it as a new store with shards. Returns kExitOk even if other
-/// parts are unfinished. Before it writes, reports all nodes that cannot be packed. If such nodes
-/// exist, returns kExitWrong, or, with `skip`, packs the others and returns kExitUnchecked.
+/// parts are unfinished. Before writing, reports all nodes that cannot be packed. If such nodes
+/// exist, returns kExitWrong, or, with `skip`, packs the other nodes and returns kExitUnchecked.
 int Pack(const TargetNode& source, const PackOptions& options);
 
 struct SampleOptions {
   std::string folder;  // as the user wrote it
   std::string target;  // the absolute path
 };
-/// Creates the folder and sets `target`. Returns the folder. kInvalidArgument if it contains a
-/// store. Call before Sample(), and before the sandbox.
+/// Creates the folder, sets `target`, and returns the folder. Fails with kInvalidArgument if the
+/// folder contains a store. Call before Sample(), and before entering the sandbox.
 [[nodiscard]] Result<std::string> MakeRoomForSample(SampleOptions& options);
 /// Writes small sample stores.
 int Sample(const SampleOptions& options);

@@ -63,7 +63,7 @@ std::string LeftOut(const ChunkEncoding& encoding) {
 
 const ArrayView kNoChunks;  // used for arrays whose chunks do not have files of their own
 
-// The reason why a view hides the array; "" if it shows it.
+// The reason why a view hides the array; "" if the view shows the array.
 std::string WhyNotShown(const Node& array, size_t view) {
   const NodeView& shown = array.views[view];
   if (shown.hidden) return shown.hidden->message;

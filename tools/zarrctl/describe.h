@@ -31,8 +31,8 @@ std::vector<uint64_t> CoordinatesOf(uint64_t chunk, const ChunkGrid& grid);
 /// The name of the chunk with this number in the grid: "0.3.1".
 std::string ChunkName(uint64_t chunk, const ChunkGrid& grid);
 
-/// The fill value in the spelling of the current v3 specification. For extension types, as in the
-/// metadata.
+/// The fill value in the spelling of the current v3 specification. Fill values of extension types
+/// are spelled as in the metadata.
 Json FillValueJson(const ArrayMetadata& metadata);
 
 /// "group", "array", or "unusable" if the node's documents cannot be used.
@@ -58,8 +58,8 @@ ViewSummary DescribeView(const Hierarchy& hierarchy, const Node& array, size_t v
 /// Names of the nodes of a group, sorted.
 using Names = std::vector<std::string>;
 
-/// The name of the file that a view makes from a node; "" if it makes none, or the name cannot be
-/// determined now. `siblings`: all nodes in the node's group.
+/// The name of the file that a view makes from a node; "" if the view makes no file, or the name
+/// cannot be determined now. `siblings`: all nodes in the node's group.
 std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view,
                        const Names& siblings);
 
@@ -73,7 +73,7 @@ std::string WhatIsCheckedOfShards(const ArrayLayout& layout);
 /// A chunk file of a mount: its size, and how the view makes it from the stored chunk.
 struct ViewFile {
   std::string_view view;               // the name of the view
-  std::optional<uint64_t> size;        // in bytes; nullopt: the file does not exist
+  std::optional<uint64_t> size;        // in bytes; nullopt if the file does not exist
   std::optional<std::string> failure;  // why the mount could not be queried
   /// "exact", "cut", "patched", "recompressed", "transcoded" or "fill"; "" if the file does not
   /// exist.
@@ -81,8 +81,8 @@ struct ViewFile {
   std::string text;  // a description of `serving`
 };
 
-/// Describes the file of a chunk that was named by a path below a mount, which determines the view.
-/// `location`: nullopt if the chunk is not stored.
+/// Describes the file of a chunk that the user named by a path below a mount. That path determines
+/// the view. `location`: nullopt if the chunk is not stored.
 [[nodiscard]] Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
                                                 const std::optional<ChunkLocation>& location);
 

@@ -95,7 +95,7 @@ void PrintFillFiles(const Node& node, const NodeFindings& findings) {
   }
 }
 
-// Prints which stored objects with chunks are unusable.
+// Prints the first unusable stored object of an array, and the number of other unusable objects.
 void PrintProblems(const StoredChunks& stored) {
   if (stored.problem_count == 0) return;
   const auto& [key, error] = stored.problems.front();
@@ -243,7 +243,7 @@ Json NodeJson(const Node& node, const NodeFindings& findings) {
   return json;
 }
 
-// Prints the document that DumpJson() would make of all nodes, but one node at a time.
+// Prints the same document as DumpJson() for all nodes, but one node at a time.
 class JsonOutput {
  public:
   void Begin(std::string_view store) {
@@ -324,7 +324,7 @@ class Information {
   }
 
  private:
-  // The names of the first node and its siblings.
+  // The names of the target node and its siblings.
   [[nodiscard]] Names Siblings() const {
     const std::string& path = target_.node->path;
     if (path.empty()) return {};

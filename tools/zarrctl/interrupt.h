@@ -1,4 +1,4 @@
-// Handles Ctrl-C: a command either ends at once, or is requested to stop. In either case the
+// Handles Ctrl-C: a command either ends immediately, or is requested to stop. In either case the
 // terminal is restored, and the exit code is 130.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   // If the reader of stdout stops reading, the program ends silently, like other filters, even if
-  // the parent process ignores the signal.
+  // the parent process ignores SIGPIPE.
   std::signal(SIGPIPE, SIG_DFL);
   zarrfs::ctl::QuitOnInterrupt();
   zarrfs::RaiseOpenFileLimit();

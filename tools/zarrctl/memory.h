@@ -8,9 +8,9 @@
 
 namespace zarrfs::ctl {
 
-/// Calls `attempt`, which returns a Result. If it fails with kWouldBlock because other threads hold
-/// the memory that it needs, calls it again while no other attempt holds memory. kNoMemory if
-/// memory has run out.
+/// Calls `attempt`, which returns a Result. If the attempt fails with kWouldBlock because other
+/// threads hold the memory that it needs, calls `attempt` again while no other attempt holds
+/// memory. Fails with kNoMemory if memory has run out.
 template <typename Attempt>
 auto WithinMemory(const Attempt& attempt) -> decltype(attempt()) {
   try {

@@ -13,7 +13,7 @@ namespace zarrfs::ctl {
 
 struct MountedPath {
   std::string store;     // the store that is mounted
-  std::string relative;  // relative to the root of the file system, without a leading slash
+  std::string relative;  // the path below the root of the file system, without a leading slash
   // The folder where the root of the file system is mounted; "" if only a part is mounted.
   std::string point;
 };

@@ -23,7 +23,7 @@ namespace {
 constexpr int kAttempts = 3;
 // The maximum number of problems that are held before they are printed.
 constexpr size_t kMaxReasons = 1000;
-// No codec makes a chunk longer than twice its size plus this.
+// No codec makes a chunk longer than twice its decoded size plus this number of bytes.
 constexpr uint64_t kMaxOverhead = 1u << 20;
 // A shard with its own checksum is read whole, so its size is limited.
 constexpr uint64_t kMaxChecksummed = 1u << 30;
@@ -71,8 +71,9 @@ class ObjectCheck::Attempt {
   Attempt(const ObjectCheck& check, OuterIndex outer, VerifyReport& report)
       : check_(check), outer_(outer), key_(check.source().ObjectKey(outer)), report_(report) {}
 
-  // Checks the object. kStale if it changed during the check; kWouldBlock if other threads hold the
-  // required memory. Report() adds all other problems to the report.
+  // Checks the object. Fails with kStale if the object changed during the check, and with
+  // kWouldBlock if other threads hold the required memory. Report() adds all other problems to the
+  // report.
   Result<void> Run() {
     try {
       CheckChunks();

@@ -25,8 +25,7 @@ class ObjectCheck {
   [[nodiscard]] const std::optional<std::string>& why_not() const { return why_not_; }
 
   /// Checks a stored object, by its number in layout().outer_grid, and reports its problems.
-  /// Retries a few times if the object changes during the check. Returns early once
-  /// StopRequested().
+  /// Retries a few times if the object changes during the check. Returns early if StopRequested().
   void Check(OuterIndex outer, VerifyReport& report) const;
 
  private:

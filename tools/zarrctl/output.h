@@ -74,8 +74,8 @@ int Complain(const Error& error);
 /// Returns `message` without the key at its beginning, which was already printed.
 std::string WithoutKey(std::string_view message, std::string_view key);
 
-/// The subject of `message`: the key at its beginning if that is below `folder`, otherwise
-/// `folder`.
+/// Returns the subject of `message`: the key at its beginning if that key is below `folder`,
+/// otherwise `folder`.
 std::string KeyOf(std::string_view message, std::string_view folder);
 
 /// A size in words: "512 bytes", "1.2 MiB".

@@ -1,5 +1,5 @@
-// Overview: the output of `info` for a whole store. It has one line per array, and then a list of
-// what each view omits, and why.
+// Overview: the output of `info` for a whole store. The output has one line per array, followed by
+// a list of what each view omits, and why.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ namespace zarrfs::ctl {
 /// The value of the attribute `name`, shortened to fit into a line; "" if it is absent.
 [[nodiscard]] std::string AttributeText(const ArrayMetadata& metadata, std::string_view name);
 
-/// Prints lines as nodes are added, so the output for a large store starts with its first arrays.
-/// The number of names and reasons that are kept for the end is limited.
+/// Prints lines as nodes are added, so the first arrays of a large store appear early. The number
+/// of names and reasons that are stored for the end of the output is limited.
 class Overview {
  public:
   /// A function that prints lines by calling its argument `print`.
@@ -37,7 +37,7 @@ class Overview {
   void AddOther(const Node& node);
   /// Adds a line about a group without nodes.
   void AddEmpty(const Node& group);
-  /// Adds a line about an entry that is not a node or cannot be read.
+  /// Adds a line about an entry of the store that is not a node or cannot be read.
   void AddProblem(std::string_view path, std::string_view words, std::string_view reason);
   /// Adds a note about the file that view number `view` makes from a group, such as what it lacks.
   void AddLeftOut(std::string_view group, size_t view, std::string_view note);
@@ -53,7 +53,7 @@ class Overview {
     uint64_t count = 0;
   };
   struct ViewGaps {
-    uint64_t count = 0;  // the number of arrays with this reason
+    uint64_t count = 0;  // the number of arrays that the view omits
     std::vector<Missing> reasons;
     uint64_t further = 0;  // the number of arrays that the view omits for reasons that are not kept
   };

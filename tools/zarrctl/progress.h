@@ -18,8 +18,8 @@ class Progress {
  public:
   /// True if a Progress would be visible, so counting the work is worthwhile.
   [[nodiscard]] static bool IsSeen();
-  /// True if a Progress would be visible for a command that prints continuously. On a terminal, its
-  /// output already shows the progress.
+  /// True if a Progress would be visible for a command that prints continuously. If the output of
+  /// such a command goes to a terminal, the output already shows the progress.
   [[nodiscard]] static bool IsSeenBesideOutput();
 
   /// `noun`: what is counted, such as "object"; "" for bytes. `verb`: the verb for the bytes of

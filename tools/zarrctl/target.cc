@@ -26,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The links to follow. Mounts by root are open to other users, who must not follow links out of the
-// store.
+// The policy for symbolic links. The default is that of a mount: mounts by root are open to other
+// users, who must not follow links out of the store.
 LinkPolicy& LinksToFollow() {
   static LinkPolicy links{geteuid() == 0 ? LinkPolicy::Kind::kInside : LinkPolicy::Kind::kFollow,
                           {}};
@@ -110,7 +110,7 @@ struct MountSettings {
   std::optional<size_t> view;  // set if a single view is mounted at the root
 };
 
-// Reads the settings of a mount, with defaults for those it does not report.
+// Reads the settings of a mount. Settings that the mount does not report get their defaults.
 MountSettings SettingsOf(const MountedPath& mounted) {
   MountSettings settings;
   if (mounted.point.empty()) return settings;
@@ -180,9 +180,9 @@ fs::path PathIn(const std::vector<std::string>& words) {
   return whole;
 }
 
-// Tries the path as the user wrote it before it resolves symbolic links, because resolving may send
-// requests to another mount whose daemon hangs. In addition, only existing paths can be resolved,
-// and a missing chunk has no file.
+// Returns the mount that contains `path`. First tries the path as the user wrote it, because
+// resolving symbolic links may send requests to another mount whose daemon hangs. In addition, only
+// existing paths can be resolved, and a missing chunk has no file.
 std::optional<MountedPath> MountOf(const fs::path& path) {
   std::error_code error;
   auto mounted = FindMountedPath(fs::absolute(path, error).lexically_normal().string());

@@ -22,13 +22,13 @@ namespace zarrfs::ctl {
 void SetLinksToFollow(LinkPolicy policy);
 
 /// Removes `at=COMMIT` from a list of options in the syntax of -o, and returns the commit of an
-/// Icechunk repository to read (SourceAccess::at); "" if it is absent. kInvalidArgument if it is
-/// not a commit.
+/// Icechunk repository to read (SourceAccess::at); "" if the option is absent. Fails with
+/// kInvalidArgument if the value is not a commit.
 [[nodiscard]] Result<std::string> TakeCommit(std::string& options);
 
-/// Removes each `virtual=PREFIX` and `virtual_file=FILE` likewise, reads FILE, and returns the
-/// locations from which virtual chunks of the repository may be read. The message of an error
-/// begins with the name of the option or file.
+/// Removes each `virtual=PREFIX` and `virtual_file=FILE` from a list of options in the syntax of
+/// -o, reads FILE, and returns the locations from which virtual chunks of the repository may be
+/// read. The message of an error begins with the name of the option or file.
 [[nodiscard]] Result<std::vector<VirtualPrefix>> TakeVirtualPrefixes(std::string& options);
 
 /// Sets the commit, and the locations of its virtual chunks, for all stores that are opened
@@ -36,7 +36,7 @@ void SetLinksToFollow(LinkPolicy policy);
 void SetCommit(std::string at, std::vector<VirtualPrefix> prefixes);
 
 /// Starts the fetch process if `store` is in a bucket or on a web server, or if its virtual chunks
-/// may be (SetCommit). Call before this process is confined and has threads.
+/// may be (SetCommit). Call before this process is confined and has threads. Fails with
 /// kInvalidArgument for a wrong address.
 [[nodiscard]] Result<void> ConnectTo(const Source& store, const RemoteOptions& options);
 

@@ -18,7 +18,7 @@ namespace zarrfs::ctl {
 
 /// The reason why an object or node failed the check.
 struct Reason {
-  bool is_unread = false;  // if true, it could not be read; otherwise, it is damaged
+  bool is_unread = false;  // true if the object could not be read; false if it is damaged
   std::string text;
 
   /// Makes a reason from an error, without the key in its message.
@@ -54,7 +54,7 @@ class VerifyReport {
   /// Adds a file that does not belong to any array or group.
   void AddStray(const std::string& key);
 
-  /// Prints the last line, or the document. `store`: the checked store.
+  /// Prints the summary line, or the JSON document. `store`: the checked store.
   void Summarise(const std::string& store, bool stopped);
   /// The exit code: kExitOk only if everything was checked and no damage was found.
   [[nodiscard]] int ExitCode() const;

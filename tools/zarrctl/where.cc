@@ -64,7 +64,8 @@ Result<ObjectPlace> PlaceOf(const TargetChunk& target) {
   return place;
 }
 
-// `range`: relative to the beginning of place.file; nullopt if the chunk is not stored.
+// Prints the result as JSON. `range` is relative to the beginning of place.file; nullopt if the
+// chunk is not stored.
 void PrintJson(const TargetChunk& target, const ObjectPlace& place,
                const std::optional<ByteRange>& range, const std::optional<ViewFile>& in_view) {
   Json json = {{"array", target.array.FileOf(target.array.node->path)},

@@ -25,7 +25,8 @@ struct MapCell {
   bool in_object = false;  // true if a stored object covers part of the cell
   // Only for a cell with one stored chunk: the chunk's offset in the object.
   uint64_t offset = 0;
-  uint64_t position = 0;  // likewise: the chunk's position in the shard, 0 for the first
+  uint64_t position =
+      0;  // only for such a cell: the chunk's position in the shard, 0 for the first
 };
 
 /// Options of a map.
@@ -78,8 +79,8 @@ struct ChunkMap {
   }
 };
 
-/// Makes a map. Calls `on_damage` once per stored object that is damaged or cannot be read. Ends
-/// early, with the results so far, once StopRequested().
+/// Makes a map. Calls `on_damage` once for each stored object that is damaged or cannot be read.
+/// Ends early, with the results so far, if StopRequested().
 [[nodiscard]] Result<ChunkMap> MakeChunkMap(const ChunkSource& source,
                                             const std::vector<uint64_t>& slice,
                                             const MapRequest& request, Progress& progress,
@@ -88,12 +89,13 @@ struct ChunkMap {
 // The functions below, in map_slice.cc, choose the slice that a map shows of an array with more
 // than two axes.
 
-/// Parses a slice such as "3,0". kInvalidArgument, with advice, unless it is a slice of the grid.
+/// Parses a slice such as "3,0". Fails with kInvalidArgument, and advice, if it is no slice of the
+/// grid.
 [[nodiscard]] Result<std::vector<uint64_t>> ParseSlice(std::string_view text,
                                                        const ChunkGrid& grid);
 
-/// The first slice that has a stored chunk. If none has one, the first that has a damaged chunk;
-/// otherwise zeros.
+/// Returns the first slice that has a stored chunk. If none is found in the first few shards,
+/// returns a slice with a damaged chunk, or zeros.
 [[nodiscard]] Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source);
 
 }  // namespace zarrfs::ctl

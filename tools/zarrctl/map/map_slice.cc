@@ -41,8 +41,8 @@ Result<std::optional<Coordinates>> LeastObject(const ChunkSource& source,
   return least;
 }
 
-// The first slice with a chunk in the shards at `at`. If they have no chunk, sets `damaged` to a
-// slice with a damaged chunk, unless it is already set. The map will report the damage.
+// The first slice with a chunk in the shards at `at`. If these shards have no chunk, sets `damaged`
+// to a slice with a damaged chunk, unless `damaged` is already set. The map will report the damage.
 Result<std::optional<Coordinates>> LeastSlice(const ChunkSource& source, Coordinates at,
                                               std::optional<Coordinates>& damaged) {
   const ArrayLayout& layout = source.layout();

@@ -136,7 +136,7 @@ class TextMap {
     return Colored(Repeated(levels_[level], width_), level);
   }
 
-  // The line with chunk numbers above the columns, as many as fit.
+  // The line above the columns, with as many chunk numbers as fit.
   [[nodiscard]] std::string Ruler() const {
     const uint64_t step = column_step_ > 0 ? column_step_ : 5;
     std::string line(label_, ' ');

@@ -26,15 +26,15 @@ class ArrayPacker {
       const std::string& folder, const std::string& partial, const std::string& path);
 
   struct Packed {
-    bool was_there = false;  // an earlier run has written the object
+    bool was_there = false;  // true if an earlier run has written the object
     uint64_t bytes = 0;      // the number of bytes written
   };
   /// Writes an object, completely or not at all, unless it exists. Pieces that the source lacks are
-  /// omitted; an object without pieces is not written. kDamaged if a piece is invalid.
+  /// omitted; an object without pieces is not written. Fails with kDamaged if a piece is invalid.
   [[nodiscard]] Result<Packed> Pack(uint64_t object) const;
 
-  /// Reads an object back. kDamaged unless it has exactly the pieces that exist in the source, and
-  /// each piece decodes to the same values.
+  /// Reads an object back. Fails with kDamaged unless the object has exactly the pieces that exist
+  /// in the source, and each piece decodes to the same values.
   [[nodiscard]] Result<void> Verify(uint64_t object) const;
 
  private:

@@ -38,8 +38,8 @@ struct ArrayPlan {
   [[nodiscard]] const ChunkGrid& pieces() const { return node->chunks->layout().outer_grid; }
 };
 
-/// Makes the plan for `array`, whose `chunks` must not be null. kUnsupported with the reason if the
-/// array cannot be packed.
+/// Makes the plan for `array`, whose `chunks` must not be null. Fails with kUnsupported, and the
+/// reason, if the array cannot be packed.
 [[nodiscard]] Result<ArrayPlan> PlanArray(const NodePtr& array, const PackSettings& settings);
 
 }  // namespace zarrfs::ctl

@@ -12,7 +12,7 @@ constexpr uint64_t kLongerSide = 288;  // approximate, in pixels
 constexpr uint64_t kMaxCellPixels = 24;
 constexpr uint64_t kMinGapped = 4;
 
-// The first entries of the palette; those for sizes follow.
+// The entries with fixed colours at the start of the palette. The entries for sizes follow.
 constexpr uint8_t kOutsideCell = 0;
 constexpr uint8_t kNoShardCell = 1;
 constexpr uint8_t kNotStoredCell = 2;

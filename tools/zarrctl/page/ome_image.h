@@ -17,7 +17,7 @@ struct OmeChannel {
   uint64_t number = 0;
   std::string label = {};
   std::optional<Colour> colour = {};
-  // The numbers that are drawn as black and as brightest. nullopt: the minimum and the maximum.
+  // The numbers that are drawn darkest and brightest. If nullopt, the minimum and the maximum.
   std::optional<double> start = {};
   std::optional<double> end = {};
 };
@@ -35,7 +35,8 @@ struct OmeImage {
   [[nodiscard]] PlaneHints HintsFor(const std::vector<uint64_t>& shape) const;
 };
 
-/// The image that the attributes of the group at `path` describe; nullopt if they describe none.
+/// The image that the attributes of the group at `path` describe; nullopt if they describe no
+/// image.
 [[nodiscard]] std::optional<OmeImage> FindOmeImage(const Json& attributes, const std::string& path);
 
 }  // namespace zarrfs::ctl

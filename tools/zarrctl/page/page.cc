@@ -245,7 +245,7 @@ int WriteHtml(const Page::Html& html, OutputFile& file, const InfoOptions& optio
 
 int WritePage(const TargetNode& target, const InfoOptions& options, const PageLimits& limits) {
   const StopOnInterrupt on_interrupt;
-  // Creates the file before the page is made, so an unwritable folder fails at once.
+  // Creates the file before the page is made, so an unwritable folder is reported immediately.
   auto file = OutputFile::Create(fs::path(options.html).parent_path().string());
   if (!file) return Complain(file.error().message + "; use another --html", kExitSystem);
   Page page(target, options, limits);

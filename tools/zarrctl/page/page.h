@@ -9,8 +9,8 @@
 namespace zarrfs::ctl {
 
 /// Writes the file `options.html`, under another name until it is complete. Returns the exit code.
-/// If a call to the store has not returned by the end of `limits`, writes the results so far and
-/// ends the program.
+/// If a call to the store has not returned when the time of `limits` is over, writes the results so
+/// far and ends the program.
 int WritePage(const TargetNode& target, const InfoOptions& options, const PageLimits& limits = {});
 
 }  // namespace zarrfs::ctl

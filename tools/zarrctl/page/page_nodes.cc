@@ -43,7 +43,7 @@ class Finder {
   void Find(const NodePtr& top) { Visit(*top, 0, Siblings(top->path)); }
 
  private:
-  // The names of the first node and its siblings.
+  // The names of the node at `path` and its siblings.
   [[nodiscard]] Names Siblings(const std::string& path) const {
     if (path.empty()) return {};
     const auto group = hierarchy_.Get(std::string(FolderOf(path)), kAnyAge);
@@ -96,7 +96,7 @@ class Finder {
     }
   }
 
-  // `number`: the index of the group among the found nodes.
+  // Visits the nodes directly below a group. `number`: the index of the group in `found_.nodes`.
   void VisitChildren(const Node& group, size_t number, size_t depth) {
     Names siblings;
     const auto visited = hierarchy_.VisitChildren(

@@ -17,7 +17,7 @@ namespace zarrfs::ctl {
 
 struct PageNode {
   std::string path;
-  size_t depth = 0;          // the number of levels below the first node
+  size_t depth = 0;          // the number of levels below the top node
   bool is_array = false;     // if false, the node is a group
   std::string label = {};    // such as "float32 [96, 181] (time, lat)"; "" for a group
   std::string problem = {};  // why the node cannot be used or read

@@ -19,7 +19,7 @@ namespace {
 constexpr uint32_t kCurveHeight = 96;
 constexpr Colour kWhite = {255, 255, 255};
 
-constexpr size_t kManyNumbers = 100;  // pictures with fewer numbers have no outliers
+constexpr size_t kManyNumbers = 100;  // no number is an outlier in pictures with fewer numbers
 constexpr size_t kFewNumbers = 50;    // at each end, one number in N may be an outlier
 // Outliers are cut if the other numbers span less than this part of the range.
 constexpr double kNarrow = 0.6;

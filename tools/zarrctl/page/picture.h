@@ -30,8 +30,8 @@ struct Picture {
   uint64_t failed = 0;             // the number of failed chunks, including those not in `failures`
 };
 
-/// Makes a picture. `image`: the OME-Zarr image of which the array is one resolution, or null.
-/// `is_turned`: the first row is drawn at the bottom. Fails like ChoosePlane(), and with
+/// Makes a picture. `image`: the OME-Zarr image that has the array as one of its resolutions, or
+/// null. `is_turned`: true to draw the first row at the bottom. Fails like ChoosePlane(), and with
 /// kUnsupported for elements that are not numbers.
 [[nodiscard]] Result<Picture> MakePicture(const ArrayMetadata& metadata, const ChunkSource& source,
                                           const OmeImage* image, bool is_turned,

@@ -42,10 +42,11 @@ struct PlaneHints {
   std::vector<uint64_t> channels = {};
 };
 
-/// Chooses the plane of a picture. Its axes are the last two, or, if the last axis contains the
-/// colours of pixels, the two axes before it. Along other axes, the plane is at the middle, or at
-/// the first step in time. Along its own axes, it is around the middle, with as many whole chunks
-/// as `limits` allow. kTooLarge, with the reason, if they allow none; kUnsupported for arrays
+/// Chooses the plane of a picture. The plane has the last two axes, or, if the last axis contains
+/// the colours of pixels, the two axes before it. Along these axes, the plane covers as many whole
+/// chunks around the middle as `limits` allow. In an array with one axis, it covers chunks from the
+/// start. Along all other axes, the plane is at the middle, or at the first step in time. Fails
+/// with kTooLarge, and the reason, if `limits` allow no chunk, and with kUnsupported for arrays
 /// without axes or elements.
 [[nodiscard]] Result<Plane> ChoosePlane(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                         const PlaneHints& hints, const PageLimits& limits);

@@ -89,7 +89,7 @@ class PlaneReader {
   struct Part {
     Range rows;
     Range columns;
-    // The position in the chunk of the first element of the part, in its first channel.
+    // The position, in the chunk, of the part's first element in the chunk's first channel.
     uint64_t first = 0;
     uint64_t row_stride = 0;
     uint64_t column_stride = 0;

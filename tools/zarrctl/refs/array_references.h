@@ -12,8 +12,8 @@
 
 namespace zarrfs::ctl {
 
-/// The addresses by which readers find the store's objects. An address replaces the beginning of a
-/// key, which is the folder named on the command line.
+/// The URLs by which readers find the store's objects. In a URL, a prefix replaces the beginning of
+/// the key: the folder that is named on the command line.
 class ObjectUrls {
  public:
   /// `prefix`: the URL of the folder with the key `base`. If it is a web address, keys are
@@ -38,9 +38,9 @@ struct ReferencesMade {
 };
 
 /// Passes all chunk files of an array of `store` in view number `view` to `writer`. The array's
-/// `chunks` must not be null, and the view must show it. Chunks that are not byte ranges of the
-/// store are passed as bytes, up to `max_decoded` bytes in total. Fails if a part of the array
-/// cannot be read, and with kInterrupted once StopRequested().
+/// `chunks` must not be null, and the view must show the array. Chunks that are not byte ranges of
+/// the store are passed as bytes, up to `max_decoded` bytes in total. Fails if a part of the array
+/// cannot be read, and with kInterrupted if StopRequested().
 [[nodiscard]] Result<ReferencesMade> ReferToChunks(const Store& store, const Node& node,
                                                    size_t view, const ObjectUrls& urls,
                                                    uint64_t max_decoded, ReferenceWriter& writer);

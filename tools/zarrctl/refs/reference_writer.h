@@ -31,7 +31,7 @@ struct Reference {
   const std::string* bytes = nullptr;  // if not null, used instead of the other members
 };
 
-/// An array whose references follow. It must outlive them.
+/// An array whose references are added next. Must exist until EndArray() or DropArray().
 struct ReferencedArray {
   std::string_view path;  // relative to the group of the references; "" is the group itself
   const ChunkGrid& grid;
@@ -56,7 +56,7 @@ class ReferenceWriter {
   [[nodiscard]] virtual Result<void> EndArray() = 0;
   /// Undoes everything since BeginArray().
   [[nodiscard]] virtual Result<void> DropArray() = 0;
-  /// Completes the references. They cannot be opened before.
+  /// Completes the references. Readers cannot open the references before this call.
   [[nodiscard]] virtual Result<void> Finish() = 0;
 };
 

@@ -207,8 +207,8 @@ class References {
   ReferencesMade counts_;
 };
 
-// The URLs of stored objects. For a zip file, the URL of the file. For a folder, its URL and its
-// key.
+// Returns the URLs of stored objects. All objects in a zip file have the URL of that file. The URL
+// of an object in a folder consists of the URL of the folder and the object's key.
 Result<ObjectUrls> UrlsOf(const TargetNode& target, const RefsOptions& options) {
   if (const std::string zip = target.ZipFile(); !zip.empty()) {
     const std::string url = target.source.needs_fetcher() ? zip : "file://" + zip;

@@ -76,7 +76,7 @@ Level Finest() {
   return level;
 }
 
-// Halves the resolution: means of the channels, and every second label.
+// Halves the resolution: averages the channels, and takes every second label.
 Level Halved(const Level& finer) {
   Level level;
   level.side = finer.side / 2;
