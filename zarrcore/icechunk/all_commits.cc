@@ -145,7 +145,7 @@ class IcechunkAllStore final : public IcechunkCommitStore {
       return Fail(ErrorCode::kNotFound, "{}: no such branch or tag in {}", key,
                   container()->name());
     }
-    // Must be set before anything is read, because Look() relies on it.
+    // Set is_used before anything is read, because Look() relies on this order.
     *found->is_used = true;
     if (found->error) {
       const Error error = IcechunkErrorOfCall(*found->error);
@@ -195,15 +195,15 @@ class IcechunkAllStore final : public IcechunkCommitStore {
     Changes& changes = step->changes;
     if (changes.keys.empty() && step->unused.empty()) return Serve(std::move(step->next), 0);
     looks_.Announce(changes);
-    // From here on, no name is cached. A branch may have been used for the first time in the
-    // meantime.
+    // After Announce(), no name is cached. A branch may have been used for the first time while the
+    // differences were computed.
     for (const std::string& name : step->unused) {
       if (*step->next->names.at(name).is_used) AddWhole(name, changes);
     }
     looks_.Report(changes, [&] { Serve(std::move(step->next), 1); });
   }
 
-  // Reports the branches and tags that cannot be shown, each of them once.
+  // Reports the branches and tags that cannot be shown, each only the first time.
   void ReportRefs(const Names& next) const {
     std::set<std::string> unreadable;
     for (const IcechunkRef& ref : next.refs) {
@@ -298,11 +298,11 @@ class IcechunkAllStore final : public IcechunkCommitStore {
   }
 
   mutable std::function<void(std::string_view)> report_;
-  mutable bool has_failed_ = false;      // used only by the thread that checks the repository
-  mutable std::set<IcechunkId> failed_;  // likewise: the commits that were reported as unreadable
-  // Used only by that thread: the branches and tags that were reported as unreadable.
-  mutable std::set<std::string> unreadable_;
-  mutable size_t too_long_ = 0;  // likewise: the reported value of Names::too_long
+  // Only the thread that checks the repository uses the next four members.
+  mutable bool has_failed_ = false;
+  mutable std::set<IcechunkId> failed_;       // the commits that were reported as unreadable
+  mutable std::set<std::string> unreadable_;  // the branches and tags reported as unreadable
+  mutable size_t too_long_ = 0;               // the reported value of Names::too_long
   mutable Mutex mutex_;          // also guards changes of generation_
   mutable NamesPtr names_ GUARDED_BY(mutex_);
   mutable std::atomic<uint64_t> generation_ = 1;

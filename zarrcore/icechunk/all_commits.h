@@ -6,12 +6,12 @@
 //                    commits of branches and tags; all other commits can be opened, too.
 //
 // In the names of branches and tags, `%`, `/` and control characters are written as %XX. A commit
-// is read when it is used; the most recently used ones are cached (IcechunkCommitCache).
+// is read when it is used; the most recently used commits are cached (IcechunkCommitCache).
 //
-// Until StartWatching() is called, the names are those at the time of opening. Afterwards they are
-// followed. Once the differences in all branches that were used are known and announced, all names
-// switch to the new commits at the same moment (Store::ChangesInSteps). A branch whose next commit
-// cannot be read keeps its previous commit.
+// Until StartWatching() is called, the names are those at the time of opening. Afterwards, the
+// store follows all branches and tags. It first computes and announces the differences in all
+// branches that were used. Then all names switch to the new commits at the same moment
+// (Store::ChangesInSteps). A branch whose next commit cannot be read keeps its previous commit.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ namespace zarrfs {
 /// The value of SourceAccess::at that selects all commits.
 inline constexpr std::string_view kAllOfIcechunk = "all";
 
-/// Opens all commits of the repository at the root of `container`. `period`: how often the pointers
-/// are checked if they cannot be watched. `virtual_chunks`: see OpenIcechunkStore(). Fails like
-/// ReadIcechunkRefs().
+/// Opens all commits of the repository at the root of `container`. `period`: how often the branches
+/// and tags are checked if no change is reported. `virtual_chunks`: see OpenIcechunkStore(). Fails
+/// like ReadIcechunkRefs().
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenAllOfIcechunk(
     const std::shared_ptr<const Store>& container, Age period,
     std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);

@@ -42,7 +42,7 @@ Result<IcechunkChunkFinder::ManifestPtr> IcechunkChunkFinder::Manifest(const Ice
 Result<IcechunkManifest::Rows> IcechunkChunkFinder::RowsOf(const IcechunkManifest& manifest,
                                                            const IcechunkNode& node) {
   IcechunkManifest::Rows rows = manifest.Find(node.id);
-  // Old writers give the only chunk of an array without dimensions the coordinate 0.
+  // Old writers assign the coordinate 0 to the only chunk of an array without dimensions.
   const bool is_scalar = node.rank == 0 && rows.count == 1 && rows.axes == 1;
   if (is_scalar && rows.At(0)[0] == 0) {
     rows.axes = 0;
@@ -97,7 +97,7 @@ std::optional<std::vector<std::vector<uint32_t>>> IcechunkChunkFinder::Differenc
     // Compressed addresses can only be compared if they have the same dictionary.
     return a && b && a->reference == b->reference && !a->reference.is_compressed;
   };
-  // Manifests of `next` come first, because they will be used.
+  // Read the manifests of `next` first, because readers will use them.
   for (const auto& [node, other] : {std::pair(&next, &before), std::pair(&before, &next)}) {
     for (const IcechunkBox& box : node->boxes) {
       if (has(*other, box.manifest)) continue;

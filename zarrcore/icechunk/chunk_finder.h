@@ -1,5 +1,5 @@
-// Finds the references of chunks in the manifests that the boxes of an array name. Manifests are
-// read on demand and kept packed.
+// IcechunkChunkFinder: finds the references of chunks. The boxes of an array (IcechunkBox) name the
+// manifests to search. Manifests are read on demand, and cached in packed form.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ class IcechunkChunkFinder {
   // Finds any chunk whose coordinates begin with `prefix`.
   [[nodiscard]] Result<std::optional<Found>> FindFirst(const IcechunkNode& node,
                                                        std::span<const uint32_t> prefix);
-  // The rows of `node` in a manifest; kDamaged if they have another number of dimensions.
+  // The rows of `node` in a manifest; kDamaged if they do not have as many dimensions as `node`.
   [[nodiscard]] static Result<IcechunkManifest::Rows> RowsOf(const IcechunkManifest& manifest,
                                                              const IcechunkNode& node);
 

@@ -41,7 +41,7 @@ std::string KeyOf(const IcechunkReference& reference) {
   return "chunks/" + IcechunkIdText(reference.chunk);
 }
 
-// Cannot overflow, because offset and length are below 2^63.
+// The sum of offset and length cannot overflow, because both are below 2^63.
 Result<void> CheckHolds(std::string_view key, const IcechunkReference& reference, uint64_t size) {
   return CheckIcechunkPart(key, KeyOf(reference), size, reference.offset + reference.length);
 }
@@ -148,7 +148,7 @@ Result<IcechunkCommitReader::Found> IcechunkCommitReader::Find(const IcechunkKey
   if (parent != nullptr && name == kIcechunkDocument) {
     return Found{Found::Kind::kDocument, parent};
   }
-  // Finds the nearest ancestor that is a node. Only an array has further keys below it.
+  // Find the nearest ancestor that is a node. The key can exist only if this node is an array.
   std::string_view above = folder;
   node = parent;
   while (node == nullptr && !above.empty()) {
@@ -253,7 +253,7 @@ Result<ReadAnswer> IcechunkCommitReader::ReadChunk(const IcechunkKey& key, const
   }
   const ByteRange part = PartAskedFor(range, reference.length, out.size());
   const auto length = static_cast<size_t>(part.length);
-  // The caller will read the object next, so it is not requested now.
+  // The caller requests no bytes now, and will read the object next, so nothing is requested.
   if (length == 0 && !container_->AnswersFast()) {
     auto object =
         MakePartToRead(InfoOfNative(*key.head, reference, nullptr), std::string(key.shown),

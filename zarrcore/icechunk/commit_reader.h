@@ -1,5 +1,5 @@
-// IcechunkCommitReader: reads the keys of a commit: documents in the snapshot, chunks that a
-// manifest names, and folders. See icechunk_store.h.
+// IcechunkCommitReader: reads the keys of a commit. The keys are documents in the snapshot, chunks
+// that a manifest names, and folders. See icechunk_store.h.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ struct IcechunkKey {
   uint32_t step = 0;        // see ReadAnswer::step
 };
 
-/// Converts an error of a repository's file into the error of a call. Damage in a repository says
-/// nothing about its contents, so kDamaged and kNotFound become kIo.
+/// Converts an error in a file of the repository to the error of a Store call. A damaged or missing
+/// file does not mean that the data are damaged or absent, so kDamaged and kNotFound become kIo.
 [[nodiscard]] Error IcechunkErrorOfCall(const Error& error);
 
 /// Reads keys of commits. Thread-safe.
 class IcechunkCommitReader {
  public:
-  /// If `virtual_chunks` is null, no virtual chunk is read.
+  /// If `virtual_chunks` is null, virtual chunks cannot be read.
   IcechunkCommitReader(std::shared_ptr<const Store> container,
                        std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks)
       : container_(std::move(container)),

@@ -1,5 +1,5 @@
 // IcechunkCommitStore: a store whose keys belong to commits of one Icechunk repository. Commits
-// that were served before can be read as long as the repository has them (ReadAsOf).
+// that were served before can be read while the repository has them (ReadAsOf).
 #pragma once
 
 #include <algorithm>

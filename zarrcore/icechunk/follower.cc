@@ -9,7 +9,8 @@ namespace zarrfs {
 namespace {
 
 // If a repository of version 1 becomes one of version 2, its old pointer stays unchanged. To detect
-// this in a slow store, one in kWholeLooks checks reads the whole pointer.
+// this in a slow store, one in kWholeLooks checks looks up the branch again instead of only
+// comparing the pointer's version.
 constexpr uint64_t kWholeLooks = 16;
 
 }  // namespace

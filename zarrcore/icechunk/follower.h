@@ -8,7 +8,7 @@
 //   serve       head() and generation() change at the same moment
 //   report      the same changes again, with Changes::was_announced
 //
-// If the branch cannot be read, the previous commit stays.
+// If the branch cannot be read, the previous commit is still served.
 #pragma once
 
 #include <array>
@@ -43,8 +43,8 @@ class IcechunkFollower {
   void Start(HeadPtr head, Prepare prepare, ChangeListener listener,
              std::function<void(std::string_view)> report);
 
-  /// A number that grows with each commit; 0 before Start(). Data read from head() after this call
-  /// come from this commit or a later one.
+  /// The number of the current commit, which grows with each commit; 0 before Start(). Data read
+  /// from head() after this call come from the commit with this number or a later commit.
   [[nodiscard]] uint64_t generation() const { return generation_.load(); }
   [[nodiscard]] HeadPtr head() const;
 

@@ -22,8 +22,8 @@ constexpr size_t kCompressionAt = 38;
 // Offsets in flatbuffers have 31 bits.
 constexpr uint64_t kMaxContent = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
 
-// How many bytes of a file are requested first, in a fast store and in a slow one. Most files are
-// not larger than the latter.
+// The number of bytes of a file that are requested first, in a fast store and in a slow store. Most
+// files have at most kFirstReadOfSlow bytes.
 constexpr size_t kFirstRead = 64u << 10;
 constexpr size_t kFirstReadOfSlow = 1u << 20;
 // Maximum attempts to read a file that is replaced while it is read.
@@ -54,8 +54,8 @@ uint64_t WindowOf(std::string_view frame, uint64_t content_size) {
   return std::min(base + base / 8 * (descriptor & 7U), kMax);
 }
 
-// Decompresses one zstd frame into memory that is reserved piece by piece, because its size may be
-// unknown or wrong.
+// Decompresses one zstd frame into memory that is reserved piece by piece, because the content size
+// in the frame may be absent or wrong.
 class Decompression {
  public:
   /// `reserved`: the bytes that are reserved for the stored file.

@@ -1,5 +1,6 @@
-// Reads metadata files of an Icechunk repository. They consist of a header and a flatbuffer; files
-// of chunks have no header. The content is decompressed in memory reserved from ProcessMemory().
+// Reads metadata files of an Icechunk repository. Each of these files consists of a header and a
+// flatbuffer. Files of chunks have no header. The content is decompressed in memory reserved from
+// ProcessMemory().
 //
 //   12 bytes "ICE🧊CHUNK" │ 24 the writer's name │ version │ type │ compression │
 //   content …

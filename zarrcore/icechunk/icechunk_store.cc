@@ -19,7 +19,7 @@ using HeadPtr = Heads::ValuePtr;
 // Loads the only value of Heads.
 class HeadLoader final : public Heads::Loader {
  public:
-  // `found`: the pointer that was just looked up.
+  // `found`: the pointer, if the caller has just looked it up.
   HeadLoader(const Store& container, const IcechunkAt& at, HeadPtr known,
              std::optional<IcechunkPointer> found = std::nullopt)
       : container_(container), at_(at), known_(std::move(known)), found_(std::move(found)) {}

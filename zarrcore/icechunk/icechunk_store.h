@@ -30,7 +30,7 @@
 
 namespace zarrfs {
 
-/// The maximum size of cached packed manifests in bytes. The latest manifest that is larger is
+/// The maximum size of cached packed manifests in bytes. The latest manifest larger than this is
 /// cached in addition.
 inline constexpr uint64_t kManifestBytes = 256u << 20;
 
@@ -44,7 +44,7 @@ inline constexpr uint64_t kManifestBytes = 256u << 20;
     Age period = std::chrono::seconds(1),
     std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);
 
-/// Like the function above, for a caller that has already found `pointer` with LookForIcechunk().
+/// Like the overload above, for a caller that has already found `pointer` with LookForIcechunk().
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
     const std::shared_ptr<const Store>& container, IcechunkAt at, IcechunkPointer pointer,
     Age max_age, Age period, std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);
@@ -62,8 +62,8 @@ struct IcechunkPlace {
   std::string key;
   uint64_t offset = 0;
 };
-/// kNotFound for a key that is not a chunk, or is absent; kUnsupported, with the location, for an
-/// inline or virtual chunk.
+/// Finds the place of the chunk `key`. kNotFound if `key` is absent or not a chunk; kUnsupported,
+/// with the location, for an inline or virtual chunk.
 [[nodiscard]] Result<IcechunkPlace> IcechunkPlaceOf(const Store& store, std::string_view key);
 
 }  // namespace zarrfs

@@ -1,7 +1,7 @@
-// ImmutableKeys: knows which objects of a source never change and need not be requested again. In
-// an Icechunk repository these are chunks, manifests and snapshots, whose names are random. The
-// process that fetches objects recognizes a repository by the fetched bytes, and does not rely on
-// any other process.
+// ImmutableKeys: determines which objects of a source never change and need not be requested again.
+// In an Icechunk repository these are chunks, manifests and snapshots, whose names are random. The
+// process that fetches objects recognizes a repository by the fetched bytes, and trusts no other
+// process.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class ImmutableKeys {
   /// Records that the object `key` of the source begins with `bytes`.
   void Learn(std::string_view key, std::span<const std::byte> bytes);
 
-  /// True if the object `key` never changes. False if that is unknown.
+  /// True if the object `key` never changes. False if it may change.
   [[nodiscard]] bool Has(std::string_view key) const;
 
  private:

@@ -25,7 +25,7 @@ class IcechunkLooks {
       : container_(std::move(container)), period_(period) {}
 
   /// Starts the checks; the first is immediate. `listener`: see Store::StartWatching(). If memory
-  /// runs out during a check, the listener gets a report that everything has changed. Call only
+  /// runs out during a check, the listener receives a report that everything has changed. Call only
   /// once.
   void Start(Look look, ChangeListener listener,
              const std::function<void(std::string_view)>& report);

@@ -13,7 +13,7 @@
 namespace zarrfs {
 namespace {
 
-// The bytes of an inline chunk, or the address of a virtual one.
+// The bytes of an inline chunk, or the address of a virtual chunk.
 std::string_view BytesOf(const icechunk::Reference& reference) {
   if (reference.inlined() != nullptr) return TextOf(*reference.inlined());
   if (reference.location() != nullptr) return TextOf(*reference.location());
@@ -27,8 +27,8 @@ std::string_view EtagOf(const icechunk::Reference& reference) {
 
 }  // namespace
 
-// Reads the file twice: first to count the items, so memory is reserved once, and then to copy the
-// values.
+// Packs a manifest. Reads the file twice: first to count the items, so memory for all of them can
+// be reserved, and then to copy the values.
 class IcechunkManifest::Packing {
  public:
   Packing(const IcechunkFile& file, const icechunk::Manifest& stored)
@@ -146,7 +146,7 @@ class IcechunkManifest::Packing {
       latest_ = &reference;
       const std::string_view address = BytesOf(reference);
       const std::string_view etag = EtagOf(reference);
-      // A flatbuffer has less than 2 GiB.
+      // The sizes fit into 32 bits, because a flatbuffer has less than 2 GiB.
       manifest.places_.push_back({.begin = manifest.bytes_.size(),
                                   .size = static_cast<uint32_t>(address.size()),
                                   .etag_size = static_cast<uint32_t>(etag.size()),

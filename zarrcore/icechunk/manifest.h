@@ -63,8 +63,8 @@ class IcechunkManifest {
     [[nodiscard]] std::span<const uint32_t> At(size_t row) const {
       return coordinates.subspan(row * axes, axes);
     }
-    /// The first row that is not less than `prefix`. `prefix` may have fewer coordinates; the
-    /// result is then the first row that begins with it, or the row after its position.
+    /// The first row that is not less than `prefix`. `prefix` may have fewer coordinates than a
+    /// row. The result is then the first row that begins with `prefix` or follows it.
     [[nodiscard]] size_t LowerBound(std::span<const uint32_t> prefix) const;
     [[nodiscard]] bool BeginsWith(size_t row, std::span<const uint32_t> prefix) const;
   };
@@ -121,7 +121,7 @@ class IcechunkManifest {
     uint64_t length = 0;
     uint64_t begin = 0;  // an offset in bytes_
     uint64_t size = 0;
-    uint32_t etag_size = 0;  // the length of the ETag, which follows those bytes
+    uint32_t etag_size = 0;  // the length of the ETag, which follows these bytes in bytes_
     uint32_t modified = 0;
   };
 

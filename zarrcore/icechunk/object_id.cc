@@ -10,8 +10,8 @@ constexpr unsigned kBits = 5;  // the number of bits per character
 
 std::string IcechunkIdText(std::span<const uint8_t> id) {
   std::string text;
-  unsigned waiting = 0;  // bits that are not in a character yet
-  unsigned bits = 0;     // the number of these bits
+  unsigned waiting = 0;  // bits that are not yet part of a character
+  unsigned bits = 0;     // the number of waiting bits
   for (const uint8_t byte : id) {
     waiting = (waiting << 8) | byte;
     for (bits += 8; bits >= kBits; bits -= kBits) {
@@ -39,7 +39,7 @@ std::optional<IcechunkId> ParseIcechunkId(std::string_view text) {
     id[at++] = static_cast<uint8_t>(waiting >> bits);
     waiting &= (1U << bits) - 1;
   }
-  if (waiting != 0) return std::nullopt;  // the appended bits must be zero
+  if (waiting != 0) return std::nullopt;  // the padding bits must be zero
   return id;
 }
 

@@ -45,10 +45,10 @@ namespace zarrfs {
 [[nodiscard]] Result<void> CheckIcechunkPart(std::string_view key, std::string_view whole,
                                              uint64_t size, uint64_t end);
 
-/// `range` of an object of `size` bytes, clipped to the object and to `room` bytes.
+/// Clips `range` to an object of `size` bytes and to a buffer of `room` bytes.
 [[nodiscard]] ByteRange PartAskedFor(const ByteRange& range, uint64_t size, size_t room);
 
-/// Reads the range from PartAskedFor() into `out`.
+/// Reads `range`, as clipped by PartAskedFor(), into `out`.
 [[nodiscard]] Result<ReadAnswer> ReadFrom(std::shared_ptr<const Object> object,
                                           const ByteRange& range, std::span<std::byte> out);
 

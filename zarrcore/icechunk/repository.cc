@@ -188,7 +188,7 @@ Result<std::optional<IcechunkPointer>> FindRef(const Store& container, const Ice
   return IcechunkPointer{*id, key, whole->object->info()};
 }
 
-// Looks up a branch or tag under one of its stored names.
+// The result of looking up a branch or tag under one of its stored names.
 struct StoredRef {
   explicit StoredRef(std::string stored) : name(std::move(stored)) {}
 
@@ -301,7 +301,8 @@ Result<IcechunkPointer> FindIcechunkPointer(const Store& container, const Icechu
 
 namespace {
 
-// All branches and tags of version 1, including deleted ones, with their stored names.
+// Lists all branches and tags of a repository of version 1, including deleted ones, with their
+// stored names.
 Result<std::vector<std::pair<IcechunkAt, std::string>>> ListStoredRefs(const Store& container) {
   const auto entries = container.List(kRefs);
   if (!entries) return Fail(entries);

@@ -29,7 +29,7 @@ struct IcechunkAt {
   std::string name = "main";  // the name of the branch or tag
   IcechunkId snapshot{};
 
-  /// True for a branch, which may get further commits.
+  /// True for a branch, because its commit may change.
   [[nodiscard]] bool moves() const { return kind == Kind::kBranch; }
   /// The commit in the form that ParseIcechunkAt() parses.
   [[nodiscard]] std::string Text() const;
@@ -101,8 +101,8 @@ struct IcechunkHistory {
 /// commit.
 inline constexpr size_t kMaxCommits = 100'000;
 
-/// All commits of the repository. In version 1, only those that are reachable from branches and
-/// tags; kTooLarge for more than kMaxCommits.
+/// All commits of the repository. In version 1, returns only the commits that are reachable from
+/// branches and tags; kTooLarge for more than kMaxCommits.
 [[nodiscard]] Result<IcechunkHistory> ReadIcechunkHistory(const Store& container);
 
 /// Parses the content of refs/…/ref.json. kDamaged if it names no snapshot.

@@ -13,7 +13,8 @@ size_t RankOf(const icechunk::ArrayNode& array) {
   return array.shape_v2() != nullptr ? array.shape_v2()->size() : array.shape()->size();
 }
 
-// True if a node may have this path. Its keys must be valid, and no component may be "zarr.json".
+// True if a node may have this path. The path must be a valid key after its first slash, and no
+// component may be "zarr.json".
 bool IsNodePath(std::string_view path) {
   if (!path.starts_with('/')) return false;
   path.remove_prefix(1);

@@ -71,8 +71,7 @@ class IcechunkSnapshot {
   [[nodiscard]] const IcechunkNode* Find(std::string_view path) const;
   /// True if a node is below `path`.
   [[nodiscard]] bool HasBelow(std::string_view path) const;
-  /// All nodes except the root. They are sorted such that the nodes below a node directly follow
-  /// it.
+  /// All nodes except the root. In their order, the nodes below a node directly follow that node.
   [[nodiscard]] std::span<const IcechunkNode> nodes() const { return nodes_; }
   /// The index of the first node whose path plus a slash is not less than `text`.
   [[nodiscard]] size_t LowerBound(std::string_view text) const;

@@ -1,5 +1,5 @@
 // The names under which a repository of version 1 stores its branches and tags. Most of icechunk's
-// storage backends replace all but some ASCII characters by %XX; others keep a name unchanged.
+// storage backends write special and non-ASCII characters as %XX. Others store a name unchanged.
 #pragma once
 
 #include <string>

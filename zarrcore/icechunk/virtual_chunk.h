@@ -27,8 +27,8 @@ struct IcechunkVirtualChunk {
 /// Describes the chunk in a message.
 [[nodiscard]] std::string WhatIs(const IcechunkVirtualChunk& chunk);
 
-/// Checks the file of `version`, whose ETag is `etag`, against the reference. kIo if the ETag
-/// differs, if the file was modified later, or if it ends before the chunk does.
+/// Checks a file with this version and ETag against the reference. kIo if the ETag differs, if the
+/// file was modified later, or if it ends before the chunk does.
 [[nodiscard]] Result<void> CheckVirtualChunk(const IcechunkVirtualChunk& chunk,
                                              const Version& version, std::string_view etag);
 

@@ -51,7 +51,7 @@ Result<void> AddVirtualPrefix(std::string_view text, std::vector<VirtualPrefix>&
   return {};
 }
 
-// The folder of a prefix, whose files may be read.
+// The folder of a local prefix. The files below it may be read.
 class IcechunkVirtualChunks::Folder {
  public:
   Folder(const VirtualPrefix& prefix, LocalStoreOptions options)
@@ -80,7 +80,7 @@ class IcechunkVirtualChunks::Folder {
   }
 
   // Reduces the permissions in `info` to those that the folders above this one grant, from the root
-  // of the machine on. The store has already applied the folders below.
+  // of the machine down. The store has already applied the folders below this one.
   [[nodiscard]] ObjectInfo Reduced(ObjectInfo info) {
     info.may_change_elsewhere = true;  // no watch covers the file
     if (!options_.others_read) return info;
@@ -101,7 +101,7 @@ class IcechunkVirtualChunks::Folder {
   const std::unique_ptr<AccessLists> lists_;
   mutable Mutex mutex_;
   std::shared_ptr<const Store> store_ GUARDED_BY(mutex_);  // set once, after real_
-  // The path without links or the first slash. Constant once store_ is set.
+  // The path with all links resolved, and without the first slash. Constant after store_ is set.
   std::string real_;
 };
 

@@ -4,7 +4,7 @@
 // Such a file may change or disappear, so a reference holds its ETag and the time of its last
 // change. Another ETag or a later change is an error; an earlier change is not. A chunk has the
 // owner, permissions and times of its file. The permissions of a local file are reduced to those
-// that all folders above it grant, from the root of the machine. Symbolic links below a prefix are
+// that all folders above it grant, up to the root of the machine. Symbolic links below a prefix are
 // followed only if they end below it. Objects of buckets and web servers are read through one Store
 // per prefix.
 #pragma once
@@ -38,9 +38,9 @@ class IcechunkVirtualChunks {
  public:
   using StorePtr = std::shared_ptr<const Store>;
 
-  /// `options`: those of a repository's folder; its links are not used. A folder that cannot be
-  /// opened is tried again at its next use. `networked`: the stores of the prefixes that are not
-  /// local, in the same order. `max_age`: see IcechunkVirtualObjects.
+  /// `options`: the options for the repository's folder; their link policy is not used. A folder
+  /// that cannot be opened is tried again at its next use. `networked`: the stores of the prefixes
+  /// that are not local, in the same order. `max_age`: see IcechunkVirtualObjects.
   IcechunkVirtualChunks(std::vector<VirtualPrefix> prefixes, const LocalStoreOptions& options,
                         const std::vector<StorePtr>& networked = {}, Age max_age = Age{0});
   IcechunkVirtualChunks(const IcechunkVirtualChunks&) = delete;
@@ -48,10 +48,11 @@ class IcechunkVirtualChunks {
   ~IcechunkVirtualChunks();
 
   using Chunk = IcechunkVirtualChunk;
-  // These fail with kUnsupported if the location may not be read, and with kIo if the file is
-  // missing, ends early or differs from the reference. Never with kNotFound.
+  // Stat() and Read() fail with kIo if the file is missing, ends early or differs from the
+  // reference, and never with kNotFound. If the location may not be read, Read() fails with
+  // kUnsupported.
 
-  /// nullopt if the location may not be read.
+  /// Returns nullopt if the location may not be read.
   [[nodiscard]] Result<std::optional<ObjectInfo>> Stat(const Chunk& chunk) const;
   [[nodiscard]] Result<ReadAnswer> Read(const Chunk& chunk, const ByteRange& range,
                                         std::span<std::byte> out) const;
@@ -59,14 +60,14 @@ class IcechunkVirtualChunks {
   /// True if every chunk is read as fast as from a local disk (Store::AnswersFast).
   [[nodiscard]] bool AnswersFast() const { return objects_.empty(); }
   /// The coarsest timestamp granularity of the stores and of the file systems of the open folders;
-  /// 0 without either.
+  /// 0 if there are none.
   [[nodiscard]] int64_t TimestampGranularityNs() const;
   void CloseIdle() const;
 
  private:
   class Folder;
   struct Place {
-    Folder* folder = nullptr;  // exactly one of the two is set
+    Folder* folder = nullptr;  // exactly one of `folder` and `objects` is set
     const IcechunkVirtualObjects* objects = nullptr;
     std::string key;
   };

@@ -2,7 +2,7 @@
 // "vcc://NAME/a.nc" means the prefix of the container NAME, followed by "a.nc".
 //
 // The containers are in the configuration of the repository, which may also contain regions and
-// credentials. Only names and prefixes are used. A prefix gives no access: the resulting location
+// credentials. Only names and prefixes are used. A prefix grants no access: the resulting location
 // is checked like any other (virtual_prefix.h).
 #pragma once
 

@@ -1,5 +1,5 @@
-// Finds the folders that contain virtual chunks of a commit, which virtual= must name to read all
-// of them.
+// Finds the folders that contain the virtual chunks of a commit. To make all these chunks readable,
+// the option virtual= must name all these folders.
 #pragma once
 
 #include <cstddef>

@@ -11,10 +11,10 @@ namespace {
 constexpr size_t kBytesOfVersions = 1u << 20;
 constexpr size_t kBytesOfVersion = 512;
 
-// The version of a chunk contains the location of its object, because another object, to which
-// another commit may refer, can have the same ETag, time and size.
+// The version of a chunk contains the location of its object, because another commit may refer to
+// another object with the same ETag, time and size.
 ObjectInfo InfoOfVirtual(const IcechunkVirtualChunk& chunk, ObjectInfo object) {
-  object.may_change_elsewhere = true;  // it is not watched
+  object.may_change_elsewhere = true;  // no watch covers the object
   const uint64_t size = chunk.size(object.size());
   return IcechunkInfoOfPart(std::move(object), size,
                             fmt::format("virtual {} {}", chunk.reference.offset, chunk.location));
@@ -38,7 +38,7 @@ class IcechunkVirtualObjects::Loader final : public Cache::Loader {
 
   Result<Revalidation> Revalidate(const KnownPtr& known) override {
     known_ = known;
-    return Revalidation::kUnknown;  // Load() checks
+    return Revalidation::kUnknown;  // Load() compares the versions
   }
   Result<Cache::Loaded> Load() override {
     const auto answer = store_.Read(key_, ByteRange::At(0, 0), {});
@@ -115,7 +115,7 @@ Result<ReadAnswer> IcechunkVirtualObjects::Read(const IcechunkVirtualChunk& chun
   auto answer = ReadFrom(MakePartOfObject(std::move(info), std::string(chunk.key),
                                           std::move(object), chunk.reference.offset),
                          range, out);
-  // kStale is returned as it is, because the caller asks again.
+  // Return kStale unchanged, because the caller then tries again.
   const bool is_error = !answer && answer.error().code != ErrorCode::kStale;
   return is_error ? tl::unexpected(ErrorOfVirtualFile(chunk, answer.error())) : std::move(answer);
 }

@@ -23,7 +23,8 @@ class IcechunkVirtualObjects {
   /// answer about an object's version.
   IcechunkVirtualObjects(std::shared_ptr<const Store> store, Age max_age);
 
-  /// `key`: the key of the object, relative to the prefix. These fail like IcechunkVirtualChunks.
+  /// `key`: the key of the object, relative to the prefix. Stat() and Read() fail like those of
+  /// IcechunkVirtualChunks.
   [[nodiscard]] Result<ObjectInfo> Stat(const IcechunkVirtualChunk& chunk,
                                         const std::string& key) const;
   [[nodiscard]] Result<ReadAnswer> Read(const IcechunkVirtualChunk& chunk, const std::string& key,

@@ -12,9 +12,9 @@
 //               a file
 //   components  with %XX decoded
 //
-// Anything that another program could take for a different address is refused, not repaired: a user
-// name, a query or fragment, "//", "." and ".." (even as %2e), an encoded slash, a backslash, a
-// control character. This code uses neither the network nor the file system.
+// Anything that another program could interpret as a different address is refused, not repaired: a
+// user name, a query or fragment, "//", "." and ".." (even as %2e), an encoded slash, a backslash,
+// a control character. This code uses neither the network nor the file system.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ struct VirtualPrefix {
   VirtualScheme scheme = VirtualScheme::kFile;
   std::string authority;             // the bucket, or the host with its port; "" for files
   std::vector<std::string> folders;  // decoded
-  // Options of the requests below a networked prefix, a list in the syntax of -o that a line of
-  // virtual_file= has (net/virtual_file.h). If "", the requests have no credentials.
+  // Options of the requests below a networked prefix, as on a line of virtual_file=
+  // (net/virtual_file.h), in the syntax of -o. If "", the requests carry no credentials.
   std::string options = {};
 
   [[nodiscard]] bool is_local() const { return scheme == VirtualScheme::kFile; }
@@ -60,7 +60,7 @@ struct VirtualPrefix {
 /// for any other string.
 [[nodiscard]] Result<VirtualPrefix> ParseVirtualPrefix(std::string_view text);
 
-/// The place that a location means.
+/// The place to which a location refers.
 struct VirtualPlace {
   size_t prefix = 0;  // the index of the longest prefix that covers the location
   std::string key;    // the valid key below that prefix, not ""
