@@ -303,7 +303,7 @@ class IcechunkAllStore final : public IcechunkCommitStore {
   mutable std::set<IcechunkId> failed_;       // the commits that were reported as unreadable
   mutable std::set<std::string> unreadable_;  // the branches and tags reported as unreadable
   mutable size_t too_long_ = 0;               // the reported value of Names::too_long
-  mutable Mutex mutex_;          // also guards changes of generation_
+  mutable Mutex mutex_;                       // also guards changes of generation_
   mutable NamesPtr names_ GUARDED_BY(mutex_);
   mutable std::atomic<uint64_t> generation_ = 1;
   mutable IcechunkLooks looks_;  // destroyed first, because its thread uses the other members
