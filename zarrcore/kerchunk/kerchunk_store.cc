@@ -82,6 +82,7 @@ class KerchunkStore final : public StoreInFile<KerchunkReferenceSet> {
       if (!info) return Fail(info);
       if (*info) return **std::move(info);
       // The set does not state the size of a whole file, and a file of size 0 would read as empty.
+      // So return the error of a read.
       if (chunk->is_whole) return Fail(virtual_chunks_->Read(*chunk, ByteRange::At(0, 0), {}));
     }
     return IcechunkInfoOfPart(file, reference.length, kInSet);

@@ -23,14 +23,14 @@ namespace zarrfs {
 /// reference set.
 [[nodiscard]] bool IsReferenceSetName(std::string_view name);
 
-/// Opens the set `key` of `container`. If `virtual_chunks` is null, no other file is read.
+/// Opens the set `key` of `container`. If `virtual_chunks` is null, no other file can be read.
 /// `max_age`: see StoreInFile. Fails like KerchunkReferenceSet::Read().
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenKerchunkStore(
     std::shared_ptr<const Store> container, std::string key,
     std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr, Age max_age = Age{0});
 
-/// The folders of the files that the references of a kerchunk store name, in the form of
-/// FindVirtualFolders(); none for any other store.
+/// Returns the folders of the files to which the references of a kerchunk store refer, like
+/// FindVirtualFolders(). Returns no folders for any other store.
 [[nodiscard]] Result<VirtualFolders> KerchunkVirtualFoldersOf(const Store& store);
 
 }  // namespace zarrfs

@@ -16,7 +16,7 @@ using Kind = KerchunkReference::Kind;
 constexpr std::string_view kOpen = "{{";
 constexpr std::string_view kClose = "}}";
 
-// Appends a number, seven bits per byte, lowest bits first. The top bit of a byte says that another
+// Appends a number, seven bits per byte, lowest bits first. The top bit of a byte is set if another
 // byte follows.
 void Put(std::string& bytes, uint64_t number) {
   constexpr uint64_t kMore = 0x80;
@@ -122,7 +122,7 @@ uint64_t KerchunkReferenceSet::Builder::NumberOf(std::string_view location) {
 
 uint64_t KerchunkReferenceSet::Builder::bytes() const {
   constexpr uint64_t kNode = 64;   // the memory of a node of numbers_
-  constexpr uint64_t kAtOnce = 2;  // an array and the larger one that replaces it
+  constexpr uint64_t kAtOnce = 2;  // an array and the larger array that replaces it
   constexpr uint64_t kTemplate = 128;
   return kAtOnce * (records_.capacity() + positions_.capacity() * sizeof(uint64_t) +
                     bytes_.capacity() + locations_.capacity() * sizeof(Part) +
@@ -302,7 +302,7 @@ Result<std::string> KerchunkReferenceSet::LocationOf(const KerchunkReference& re
     const auto row =
         std::ranges::lower_bound(templates_, name, std::less<>(),
                                  [](const auto& named) { return std::string_view(named.first); });
-    add(row->second);  // Builder::Finish() has checked that it exists
+    add(row->second);  // Builder::Finish() has checked that the template exists
     return {};
   };
   if (auto expanded = ForEachPart(reference.location, add, add_named); !expanded) {

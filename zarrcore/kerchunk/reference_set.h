@@ -1,10 +1,10 @@
-// KerchunkReferenceSet: the references of a kerchunk set, which say where the object of each key
-// is, packed. A key takes about 15 bytes, instead of 60 to 150 in the JSON file.
+// KerchunkReferenceSet: the references of a kerchunk set in packed form. A reference says where the
+// object of a key is stored. A key takes about 15 bytes, instead of 60 to 150 in the JSON file.
 //
 //   records     one per key, sorted by the bytes of the keys, in blocks of kBlock. A record begins
 //               with the length of the prefix that its key shares with the previous key of the
 //               block, and the rest of the key.
-//   locations   the position of each address in `bytes`, once. An address may contain templates:
+//   locations   the position of each distinct address in `bytes`. An address may contain templates:
 //               "{{u}}/2020.nc"
 //   bytes       addresses, and decoded inline objects
 #pragma once
@@ -27,7 +27,7 @@
 
 namespace zarrfs {
 
-/// The command that rewrites a set as one that zarrfs reads. It needs fsspec, with Jinja for
+/// The command that rewrites a set in a form that zarrfs can read. It needs fsspec, with Jinja for
 /// templates and fastparquet for a set in Parquet.
 inline constexpr std::string_view kExpandReferenceSet =
     "python3 -c 'import base64, json, sys; from fsspec.implementations.reference import "
@@ -59,7 +59,7 @@ class KerchunkReferenceSet {
 
   /// Reads the JSON file `key`, version 0 or 1 of the format, a piece at a time. kDamaged if it is
   /// not a reference set, kUnsupported if it needs to be expanded first (`gen`, templates with
-  /// arguments), kTooLarge if it does not fit the memory budget.
+  /// arguments), kTooLarge if it does not fit into the memory budget.
   [[nodiscard]] static Result<std::shared_ptr<const KerchunkReferenceSet>> Read(
       const Store& container, std::string_view key);
 
@@ -83,21 +83,21 @@ class KerchunkReferenceSet {
     size_t value_ = 0;  // the offset of the value, which follows the key in the record
     std::string key_;
   };
-  /// The first key that is not before `key`, in the order of bytes.
+  /// A cursor at the first key that is not before `key`, in the order of bytes.
   [[nodiscard]] Cursor LowerBound(std::string_view key) const;
   /// The reference of `key`; nullopt if the set has none.
   [[nodiscard]] std::optional<KerchunkReference> Find(std::string_view key) const;
   [[nodiscard]] size_t size() const { return count_; }
 
   /// The address of a reference, with its templates expanded. kIo if the address is longer than any
-  /// valid one.
+  /// valid address.
   [[nodiscard]] Result<std::string> LocationOf(const KerchunkReference& reference) const;
 
   std::shared_ptr<const Object> object;  // the JSON file
   mutable Freshness freshness;           // set by RevalidatingCache
 
  private:
-  static constexpr size_t kBlock = 16;  // in keys
+  static constexpr size_t kBlock = 16;  // keys per block
 
   struct Part {
     uint64_t begin;
@@ -110,7 +110,7 @@ class KerchunkReferenceSet {
   size_t count_ = 0;
   std::string records_;
   std::vector<uint64_t> blocks_;  // the offset of each block in records_
-  std::vector<Part> locations_;   // in bytes_
+  std::vector<Part> locations_;   // positions of addresses in bytes_
   std::string bytes_;
   std::vector<std::pair<std::string, std::string>> templates_;  // names and values, sorted
 };
@@ -123,7 +123,8 @@ class KerchunkReferenceSet::Builder {
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  // These fail with kDamaged if `key` is not a valid key, or the range ends beyond 2^63.
+  // The Add functions fail with kDamaged if `key` is not a valid key, or the range ends beyond
+  // 2^63.
   [[nodiscard]] Result<void> AddInline(std::string_view key, std::string_view bytes);
   [[nodiscard]] Result<void> AddWhole(std::string_view key, std::string_view location);
   [[nodiscard]] Result<void> AddRange(std::string_view key, std::string_view location,
@@ -144,7 +145,7 @@ class KerchunkReferenceSet::Builder {
   uint64_t NumberOf(std::string_view location);
   [[nodiscard]] std::string_view LocationAt(uint64_t number) const;
 
-  // Sorts indices of locations by the locations themselves.
+  // Orders indices of locations by the locations themselves.
   struct Less {
     using is_transparent = void;
     const Builder* builder;

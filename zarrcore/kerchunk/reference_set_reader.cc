@@ -19,8 +19,9 @@ constexpr size_t kPiece = 1u << 20;  // bytes of the file that are read at a tim
 constexpr std::string_view kBase64 = "base64:";
 constexpr int kMaxDepth = 64;  // the maximum depth of an inline JSON object
 
-// Maximum memory per byte of the file until the next piece is read. A reference of 16 bytes needs a
-// record, a position, a location and its number in a tree, and the vectors of these grow.
+// Maximum memory that a byte of the file can need before the next piece is read. A reference of 16
+// bytes of JSON needs a record, a position, a location and the location's number in a tree, and the
+// vectors that hold these values grow.
 constexpr uint64_t kMemoryOfByte = 16;
 
 // The bytes of an object, as characters for the JSON parser. `before_read` is called before each
@@ -291,7 +292,7 @@ class Events final : public nlohmann::json_sax<Json> {
   // Must be called once per piece.
   [[nodiscard]] uint64_t bytes() {
     constexpr uint64_t kAtOnce =
-        4;  // a string, the longer one that replaces it, and its decoded bytes
+        4;  // a string, the longer string that replaces it, and its decoded bytes
     return builder_.bytes() + kAtOnce * (document_.text().size() + location_.size() + key_.size() +
                                          pieces_of_string_++ * kPiece);
   }
@@ -321,7 +322,7 @@ class Events final : public nlohmann::json_sax<Json> {
     const auto bytes = FromBase64(text.substr(kBase64.size()));
     return bytes ? Ok(builder_.AddInline(key_, *bytes)) : Refuse(bytes.error().message);
   }
-  // Handles a value that cannot be a reference.
+  // Handles a value that cannot be a reference, but may be part of a JSON object.
   bool Other(const std::string& text) {
     if (in_ == In::kDocument) {
       document_.Value(text);
