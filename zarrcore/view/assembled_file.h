@@ -32,7 +32,7 @@ struct ElementForm {
   [[nodiscard]] bool is_as_stored() const { return !is_wide && !is_converted; }
 };
 
-/// Converts little-endian `elements` of type `from` to their form in the file.
+/// Converts little-endian `elements` of type `from` to `form`.
 [[nodiscard]] Result<Bytes> InForm(Bytes elements, const DataType& from, const ElementForm& form);
 
 /// The part of a file that holds all elements of one array.
@@ -85,11 +85,12 @@ struct FileSource {
     const ArrayMetadata* metadata;
   };
   const GroupMetadata* group = nullptr;  // null if the file shows one array
-  // The array to show, or the arrays directly below the group, by name.
+  // The array to show. For a group, the arrays directly below it, and the coordinates that these
+  // arrays use from groups above. Sorted by name.
   std::span<const Array> arrays;
   std::string_view name;  // the name of the group or array, which is also the file's name
-  /// Scans all elements of array number `array`. kUnsupported if it has too many elements, or if
-  /// they do not fit into items of one size.
+  /// Scans all elements of array number `array`. kUnsupported if the array has too many elements,
+  /// or if the elements do not fit into items of one size.
   std::function<Result<ElementRange>(size_t array)> scan;
   NetcdfFormat netcdf = NetcdfFormat::kAuto;
 };

@@ -15,8 +15,8 @@ namespace zarrfs {
 /// if no attribute has a valid type.
 [[nodiscard]] Json GdalCrsOf(const Json& attributes);
 
-/// Adds the result of GdalCrsOf() to `attributes` as `_CRS`, unless they have a `_CRS` or the
-/// result is null.
+/// Adds the result of GdalCrsOf() to `attributes` as `_CRS`, unless `attributes` has a `_CRS` or
+/// the result is null.
 [[nodiscard]] Json WithGdalCrs(Json attributes);
 
 /// The first variable that `grid_mapping` names; "" if there is none. See CF conventions, "Grid
@@ -35,8 +35,8 @@ namespace zarrfs {
 /// resolution.
 [[nodiscard]] bool IsSizeOf(const Json& attributes, std::string_view name);
 
-/// Returns a .zattrs with `crs` as _CRS and `names` as _ARRAY_DIMENSIONS. If one of them is null,
-/// that attribute stays unchanged.
+/// Returns the .zattrs `text` with `crs` as _CRS and `names` as _ARRAY_DIMENSIONS. If `crs` or
+/// `names` is null, that attribute stays unchanged.
 [[nodiscard]] Result<std::string> WithPlace(std::string_view text, const Json& crs,
                                             const Json& names);
 

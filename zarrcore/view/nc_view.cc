@@ -55,7 +55,7 @@ class FilePlan {
     LimitSizes();
   }
 
-  // The arrays that a file of this version cannot contain, with reasons.
+  // The arrays that a file in this CDF version cannot contain, with reasons.
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
   AssembledFile Make() {

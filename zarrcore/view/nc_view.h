@@ -4,8 +4,8 @@
 // Classic formats (netcdf_header.h) store each variable contiguously, in C order and big-endian, so
 // the position of each value is computed. Variables begin on boundaries of 4 KiB, so they share no
 // pages. Dimensions have the names of the arrays' dimensions. If dimensions of the same name differ
-// in length, only one of them keeps the plain name; the names of the others contain their lengths
-// (shared_dimensions.h).
+// in length, only one of these dimensions keeps the plain name; the names of the others contain
+// their lengths (shared_dimensions.h).
 #pragma once
 
 #include "zarrcore/view/view.h"

@@ -33,7 +33,7 @@ enum class NcType : uint32_t {
 
 struct NcDimension {
   std::string name;
-  uint64_t length = 0;  // 0 for the record dimension; a file has at most one
+  uint64_t length = 0;  // 0 for the record dimension, of which a file has at most one
 };
 
 struct NcAttribute {

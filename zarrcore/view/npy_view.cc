@@ -14,7 +14,7 @@ namespace zarrfs {
 namespace {
 
 constexpr size_t kHeaderAlignment = 64;
-constexpr size_t kMaxHeader1 = 0xffff;  // maximum length of the header in version 1.0
+constexpr size_t kMaxHeader1 = 0xffff;  // maximum length of the header in .npy version 1.0
 constexpr uint64_t kMaxFileSize = uint64_t{1} << 62;
 
 Result<ElementForm> FormOf(const DataType& type) {
@@ -62,8 +62,8 @@ Result<std::string> HeaderOf(const ArrayMetadata& array, const ElementForm& form
                                  DescriptionOf(*dtype), ShapeText(array.shape));
   const bool is_ascii = std::string_view(text).find_first_of("\x7f") == std::string::npos &&
                         std::ranges::none_of(text, [](char c) { return (c & 0x80) != 0; });
-  // The header consists of a magic number, two bytes of version, the length of the dictionary in 2
-  // or 4 bytes, and the dictionary.
+  // A .npy header consists of a magic number, two bytes of version, the length of the dictionary in
+  // 2 or 4 bytes, and the dictionary.
   const auto padded = [&](size_t before) {
     const size_t whole = (before + text.size() + 1 + kHeaderAlignment - 1) / kHeaderAlignment;
     return whole * kHeaderAlignment - before;

@@ -24,9 +24,9 @@ namespace zarrfs {
 /// Invalid JSON becomes a string, which readers reject as they would reject the document itself.
 [[nodiscard]] std::string InsideJson(std::string_view text, JsonEncoding encoding);
 
-/// True if a Zarr v3 reader interprets an array's stored zarr.json like the rewritten one. The two
-/// may differ in the order of members, and in the spelling of the fill value and of optional
-/// configurations, if both spellings are valid today.
+/// True if a Zarr v3 reader interprets the `stored` zarr.json of an array like the `rewritten`
+/// zarr.json. Both may differ in the order of members, and in the spelling of the fill value and of
+/// optional configurations, if both spellings are valid today.
 [[nodiscard]] bool MeansTheSame(const Json& rewritten, const Json& stored);
 
 }  // namespace zarrfs

@@ -69,7 +69,7 @@ SharedDimensions ShareDimensions(std::span<const ArrayDimensions> arrays,
   const auto uses = UsesOf(arrays);
   SharedDimensions shared;
   std::set<std::string> taken(nodes.begin(), nodes.end());
-  std::set<std::string> without_plain = below;  // names that no length may use unchanged
+  std::set<std::string> without_plain = below;  // names that no dimension keeps unchanged
   for (const ArrayDimensions& array : arrays) {
     for (size_t d = 0; d < array.shape.size(); ++d) {
       if (!array.names[d].empty()) continue;

@@ -22,7 +22,7 @@ inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 /// The stored dimension names, converted with PlainName(); "" for a dimension without a name.
 [[nodiscard]] std::vector<std::string> PlainDimensionNames(const ArrayMetadata& metadata);
 
-/// Converts `name` to one that netCDF-C 4.9 accepts: no slash, no control character, no space at
+/// Converts `name` to a name that netCDF-C 4.9 accepts: no slash, no control character, no space at
 /// the beginning, and at most kMaxPlainName bytes. netCDF-C truncates other names or crashes.
 [[nodiscard]] std::string PlainName(std::string name);
 inline constexpr size_t kMaxPlainName = 200;
@@ -44,8 +44,8 @@ void MakeStrict(Json& value);
 /// attribute.
 void TypeFillAttribute(Json& attributes, const std::string& dtype);
 
-/// A note for users: the view omits the attribute `name`, because its readers expect `wanted`
-/// instead of `value`.
+/// Returns a note for users: the view omits the attribute `name`, because the view's readers expect
+/// `wanted` instead of `value`.
 [[nodiscard]] std::string LeftOut(std::string_view name, const Json& value,
                                   std::string_view wanted);
 
@@ -54,9 +54,9 @@ void TypeFillAttribute(Json& attributes, const std::string& dtype);
 [[nodiscard]] Json WithValidFill(Json attributes, const DataType& type,
                                  std::vector<std::string>& notes);
 
-/// Adds "dtype": "bool" to the `attributes` of an array of booleans. NetCDF has no booleans, and
-/// xarray then converts the bytes back to bool. Adds nothing if a value is masked, because xarray
-/// would convert the masked value to true, or if `attributes` already has a "dtype".
+/// Adds "dtype": "bool" to the `attributes` of an array of booleans. NetCDF has no booleans; with
+/// this attribute, xarray converts the bytes back to bool. Adds nothing if a value is masked,
+/// because xarray would convert the masked value to true, or if `attributes` already has a "dtype".
 [[nodiscard]] Json WithBoolType(Json attributes, const DataType& type,
                                 std::vector<std::string>& notes);
 

@@ -19,7 +19,8 @@ namespace {
 
 constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
-// A compressor with one parameter for encoders: its name, range and default.
+// A compressor with one parameter, which only encoders use: the parameter's name, range and
+// default.
 struct OneParameter {
   std::string_view id;
   const char* parameter;

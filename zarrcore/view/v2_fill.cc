@@ -39,8 +39,8 @@ bool IsText(const DataType& type) {
   return type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kNullTerminatedBytes;
 }
 
-// Converts a fill value to an attribute. NaN and infinities are bare literals, so they stay
-// numbers.
+// Converts a fill value to the attribute _FillValue. NaN and infinities become bare literals, so
+// readers see numbers, not strings.
 Json Attribute(const FillBytes& fill, const DataType& type) {
   Json json = V2FillOf(fill, type, '<');
   if (type.kind == DataKind::kFloat && json.is_string()) {
@@ -49,7 +49,7 @@ Json Attribute(const FillBytes& fill, const DataType& type) {
   return json;
 }
 
-// The "fill_value" of .zarray for `value`; null if the reader cannot parse that.
+// The "fill_value" of .zarray for `value`; null if the reader cannot parse that value.
 Json Emit(const FillBytes& value, const DataType& type, char byte_order,
           const ReaderProfile& profile) {
   Json json = V2FillOf(value, type, byte_order);
@@ -76,7 +76,8 @@ std::optional<FillBytes> Understood(const Json& fill_value, const FillBytes& val
   }
   switch (type.kind) {
     case DataKind::kComplex:
-      // zarr-python 2 computes re + 1j * im, which is another number if a part is -0 or not finite.
+      // zarr-python 2 computes re + 1j * im, which differs from the complex number if a part is -0
+      // or not finite.
       if (profile.masks_fill && !HasFiniteParts(value, type)) return std::nullopt;
       [[fallthrough]];
     case DataKind::kFloat: {
@@ -114,7 +115,8 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
       policy == FillPolicy::kKeep || policy == FillPolicy::kAsStored ||
       (profile.masks_fill && (IsNan(fill, type) || context.below_ome || !has_named_dimensions));
   std::optional<FillBytes> wanted;
-  // Readers that take the fill value literally mask nothing, so their .zarray always states it.
+  // Readers that take the fill value literally mask nothing, so their .zarray always states the
+  // fill value.
   if (policy == FillPolicy::kAuto && given && !profile.takes_fill_literally) {
     wanted = given;
   } else if (profile.takes_fill_literally || (policy != FillPolicy::kMaterialize && keeps)) {

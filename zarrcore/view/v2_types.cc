@@ -33,7 +33,7 @@ Result<Json> V2TypeOf(const DataType& type, char byte_order) {
     case DataKind::kInt:
     case DataKind::kUint:
     case DataKind::kFloat:
-    case DataKind::kComplex:  // the names of these types begin with numpy's letter
+    case DataKind::kComplex:  // the names of these types begin with numpy's type letter
       return Json(fmt::format("{}{}{}", order, type.name[0], type.item_size));
     case DataKind::kFixedLengthUtf32:
       return Json(fmt::format("{}U{}", order, type.item_size / 4));

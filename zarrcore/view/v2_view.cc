@@ -51,7 +51,7 @@ bool ChangesBytes(const DataType& type) {
 
 // True if a masked fill value would hide data that xarray does not mask in the v3 array. xarray
 // opens any v3 array with dimension_names, even if all are null. Also true if the fill value is
-// undefined, because .zarray must then state none.
+// undefined, because .zarray must then state no fill value.
 bool HasNamedDimensions(const ArrayMetadata& metadata) {
   return metadata.undefined_fill || metadata.rank() == 0 || metadata.dimension_names;
 }

@@ -52,7 +52,7 @@ class V2View final : public View {
   [[nodiscard]] Result<ArrayView> ShowTexts(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout,
                                             const ViewContext& context) const;
-  // Adds the documents of an array, and the properties that depend on its siblings.
+  // Adds the documents of an array, and sets ArrayView::dimensions and ArrayView::attributes.
   void AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layout, const V2Chain& chain,
                     const Json& type, Json fill_value, Json attributes, const ViewContext& context,
                     ArrayView& view) const;

@@ -1,9 +1,9 @@
 // Rewrites v3 metadata in the spelling of the current specification.
 //
-// Drafts and writers spell codecs, types and fill values in ways that few readers know: the order
-// "F" of a transpose, numbers for the shuffles of blosc, a type size of 0, missing members, whole
-// numbers as floats. Equivalent spellings are rewritten to the specification's, which zarr-python
-// and tensorstore read. Anything unknown stays unchanged.
+// Drafts and writers spell codecs, types and fill values in ways that few readers support: the
+// order "F" of a transpose, numbers for the shuffles of blosc, a type size of 0, missing members,
+// whole numbers as floats. Equivalent spellings are rewritten to the spelling of the specification,
+// which zarr-python and tensorstore read. Anything unknown stays unchanged.
 #pragma once
 
 #include <vector>

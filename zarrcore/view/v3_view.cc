@@ -44,7 +44,7 @@ class V3ViewImplementation final : public View {
     view.naming.prefix_c = encoding.kind == ChunkKeyEncoding::Kind::kDefault;
     view.naming.separator = encoding.separator;
 
-    // Rewrites the known members, in their stored order. Other members stay unchanged.
+    // Rewrites the known members of zarr.json, in their stored order. Other members stay unchanged.
     Json json = metadata.document;
     json["zarr_format"] = 3;
     json["shape"] = metadata.shape;

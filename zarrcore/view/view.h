@@ -80,7 +80,7 @@ enum class FillPolicy {
 /// What a view must know about a node in addition to its metadata: options, and its place in the
 /// store.
 struct ViewContext {
-  char forced_separator = '\0';  // of chunk names: '.' or '/' if set by the user
+  char forced_separator = '\0';  // '.' or '/' if the user chose the separator of chunk names
   // True if an ancestor is an OME group. OME tools generate chunk names such as "0/3/1" themselves.
   bool below_ome = false;
   FillPolicy fill = FillPolicy::kAuto;
@@ -126,7 +126,7 @@ class View {
   [[nodiscard]] virtual Result<AssembledFile> Assemble(const FileSource& /*source*/) const {
     return Fail(ErrorCode::kUnsupported, "{} has no such files", name());
   }
-  /// The document by which the view's readers recognize an array.
+  /// The name of the document by which the view's readers recognize an array.
   [[nodiscard]] virtual std::string_view ArrayDocumentName() const = 0;
   /// The name of the consolidated document of a group, which repeats the documents of all nodes
   /// below; "" if the group has none. The consolidated document replaces a document of this name
@@ -153,7 +153,7 @@ class View {
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
 };
 
-/// All views. The number of a view is its index here.
+/// All views. The number of a view is its index in this span.
 [[nodiscard]] std::span<const View* const> AllViews();
 inline constexpr size_t kMaxViews = 7;
 /// Maximum number of documents of one node in one view. The last two are the consolidated document,
@@ -165,7 +165,8 @@ inline constexpr size_t kSharedDocument = 1;  // the index of .zattrs in ArrayVi
 inline constexpr size_t kTextDocument = 2;
 inline constexpr size_t kTextChunk = 3;
 
-/// The number in AllViews() of the view called `name`; nullopt if there is none.
+/// The number of the view called `name`, which is its index in AllViews(); nullopt if no view has
+/// this name.
 [[nodiscard]] std::optional<size_t> ViewNumber(std::string_view name);
 
 /// A set of views, by number.
