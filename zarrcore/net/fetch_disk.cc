@@ -79,7 +79,8 @@ void FetchDisk::OnAnswer(FetchJobs& waiting, FetchJobs::iterator job, DiskQueue:
     asking_.erase(job);
     return;
   }
-  // Next, the store is asked for the object's version, or for the bytes if no version is cached.
+  // Next, the job requests the object's version from the store, or the bytes if no version is
+  // cached.
   job->on_disk.reset();
   if (answer.version && !request.is_conditional) job->on_disk = std::move(answer.version);
   waiting.splice(waiting.end(), asking_, job);

@@ -60,8 +60,8 @@ class FetchPolicy {
   [[nodiscard]] bool MayBegin(const FetchJob& job, size_t running) const;
 
   enum class Due { kLater, kNow, kTooLate };
-  /// Decides whether to send the request of a job now. Moves the deadline of a job that bandwidth=
-  /// delays.
+  /// Decides whether to send the request of a job now. Extends the deadline of a job that
+  /// bandwidth= delays.
   [[nodiscard]] Due DueAt(FetchJob& job, size_t running, Time now) const;
   /// When the result of DueAt() can change next, unless a running request ends earlier.
   [[nodiscard]] Time NextChange(const FetchJob& job, size_t running, Time now) const;
@@ -103,8 +103,7 @@ class FetchPolicy {
                                 const std::function<bool()>& refresh);
 
  private:
-  // True if bandwidth= applies to a job: if it requests data, or a name with more than
-  // kMaxNameBytes.
+  // True if bandwidth= applies to a job: if the job requests data, or more than kMaxNameBytes.
   [[nodiscard]] static bool IsCharged(const FetchJob& job) {
     return job.request.kind == FetchRequest::Kind::kGet && !job.on_disk &&
            (IsData(job) || job.request.range.length > kMaxNameBytes);

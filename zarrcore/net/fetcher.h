@@ -28,8 +28,8 @@ struct Fetched {
   size_t length = 0;
 };
 
-/// Requests objects. Thread-safe. Each call waits for the answer, including retries, for as long as
-/// the store may take.
+/// Requests objects. Thread-safe. Each call blocks until the store has answered, or all attempts
+/// have failed or timed out.
 class Fetcher {
  public:
   virtual ~Fetcher() = default;

@@ -80,7 +80,7 @@ bool IsSecret(std::string_view name) {
 void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t parent,
                 const FetcherProcess::Confine& confine) {
   RemoteSource source = of;
-  // Must run before the sandbox, which denies access to the files with secrets, and before
+  // Reads the files with secrets before the sandbox denies access to them, and before
   // CloseAllBut(), because the paths of these files may name descriptors.
   ForEachOrigin(source, ReadSecrets);
   const FetchChannel own = CloseAllBut(channel);
@@ -92,7 +92,7 @@ void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t paren
   }
   FetcherNeeds needs = NeedsOfFetcher(source);
   const std::string user = confine ? confine(WhySameUser(needs, disk.get())) : "";
-  // Must follow setuid(2), which clears the parent-death signal.
+  // Sets the parent-death signal again, because setuid(2) clears it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   // Prevents other processes of this user from reading this process's memory, which holds keys.

@@ -24,7 +24,7 @@ class FetcherProcess {
   ~FetcherProcess() { Kill(); }
 
   /// Called in the new process before the process reads anything from a server. Drops privileges,
-  /// and changes to another user unless there is a reason to keep the same one, such as
+  /// and changes to another user unless there is a reason to keep the same user, such as
   /// "disk_cache". Returns the user for logs, such as "uid 0 (disk_cache)".
   using Confine = std::function<std::string(std::string_view why_same_user)>;
   /// Called in the new process before RunFetcher(). Executes a program that calls RunFetcher(). If
@@ -47,8 +47,8 @@ class FetcherProcess {
   std::optional<int> Kill();
   /// Releases ownership of the process. The caller must then wait for the child.
   [[nodiscard]] pid_t Release();
-  /// Forgets the process without ending it. Another child of the parent calls this, because it does
-  /// not own the process.
+  /// Forgets the process without ending it. Another child of the parent calls Forget(), because
+  /// that child does not own the process.
   void Forget();
 
  private:
@@ -57,13 +57,13 @@ class FetcherProcess {
 };
 
 /// Runs the rest of the process, a child of `parent` that Start() has forked. Uses the server's end
-/// of `channel` and its memory, and closes all other descriptors.
+/// and the memory of `channel`, and closes all other descriptors.
 [[noreturn]] void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t parent,
                              const FetcherProcess::Confine& confine);
 
 /// Overwrites the keys and the addresses of proxies in the environment, for a process that must not
-/// know them. Children that the process starts later do not inherit the secrets. Call after
-/// Start().
+/// have these secrets. Children that the process starts later do not inherit the secrets. Call
+/// after Start().
 void ForgetSecrets();
 
 }  // namespace zarrfs

@@ -134,7 +134,7 @@ struct ReplacementWatch::State {
   std::vector<std::string> paths;
   std::vector<std::pair<dev_t, ino_t>> known;
   std::vector<RemoteOptions> options;  // the options of all origins
-  std::string version;                 // the version of the secrets; "" if there are none
+  std::string version;                 // the secrets' version; "" if no secrets can change
   Mutex mutex;
   CondVar changed;
   uint64_t asked GUARDED_BY(mutex) = 0;  // the number of calls of LookNow()

@@ -21,8 +21,8 @@ struct Network {
 };
 constexpr std::array<Network, 2> kLoopback = {{{"::ffff:127.0.0.0", 104}, {"::1", 128}}};
 constexpr std::array<Network, 12> kGuarded = {{
-    {"::ffff:0.0.0.0", 104},          // connects to this machine
-    {"::", 128},                      // also connects to this machine
+    {"::ffff:0.0.0.0", 104},          // unspecified; connects to this machine
+    {"::", 128},                      // unspecified in IPv6; connects to this machine
     {"::ffff:169.254.0.0", 112},      // link-local, with the metadata services of most clouds
     {"fe80::", 10},                   // link-local
     {"fd00:ec2::", 32},               // Amazon's instance services

@@ -12,14 +12,14 @@
 namespace zarrfs {
 namespace {
 
-// Maximum length of a continuation token. Longer ones are invalid.
+// Maximum length of a continuation token. Longer tokens are invalid.
 constexpr size_t kMaxContinuation = 8u << 10;
-// Maximum length of an ETag. Longer ones are not used.
+// Maximum length of an ETag. Longer ETags are not used.
 constexpr size_t kMaxEtag = 128;
 // Maximum memory of the parsed tree per byte of XML; "<a/>" takes the most.
 constexpr uint64_t kTreePerByte = 32;
 
-// Parses a time. Truncates it to seconds, like the Last-Modified header of the object.
+// Parses a LastModified time. Truncates the time to seconds, as in the header Last-Modified.
 std::optional<int64_t> ParseTime(const char* text) {
   std::tm time = {};
   const char* const rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &time);

@@ -15,7 +15,7 @@
 
 namespace zarrfs {
 
-/// The maximum number of redirections in a row.
+/// The maximum number of consecutive redirections.
 inline constexpr int kMaxRedirections = 5;
 
 /// If `reply` redirects the job from `url` to an address that may be requested, makes this address

@@ -60,8 +60,8 @@ std::string_view WithoutSlashes(std::string_view text) {
   return text;
 }
 
-// Checks that an http(s) address contains nothing secret, because it appears in command lines, in
-// the log and in the mount table.
+// Checks that an http(s) address contains nothing secret, because addresses appear in command
+// lines, in the log and in the mount table.
 Result<void> CheckUrl(std::string_view url) {
   const size_t host = url.find("://") + 3;
   const std::string_view authority = url.substr(host, url.find('/', host) - host);
@@ -96,7 +96,7 @@ std::string UnknownScheme(std::string_view source) {
   return end == source.npos ? "" : fmt::format("unknown scheme '{}://'; ", source.substr(0, end));
 }
 
-// How to write an address that has the scheme of another program; "" for any other scheme.
+// Advice on an address whose scheme only other programs support; "" for any other address.
 std::string HintForScheme(std::string_view source) {
   constexpr std::pair<std::string_view, std::string_view> kHints[] = {
       {"hf://",

@@ -59,14 +59,14 @@ struct RemoteOptions {
 /// An unknown option is kInvalidArgument, or ignored if `may_have_others`.
 [[nodiscard]] Result<RemoteOptions> ParseRemoteOptions(std::string_view list, bool may_have_others);
 
-/// True if a store of this name is in a bucket, which can be listed: "s3://…", "gs://…".
+/// True if `source` names a store in a bucket, which can be listed: "s3://…", "gs://…".
 [[nodiscard]] bool IsBucket(std::string_view source);
 
-/// True if a store of this name is accessed over a network: in a bucket, "az://…", "http://…",
-/// "https://…".
+/// True if `source` names a store that is accessed over a network: in a bucket, "az://…",
+/// "http://…", "https://…".
 [[nodiscard]] bool IsRemote(std::string_view source);
 
-/// The domain of Amazon's services in this region.
+/// The domain of Amazon's services in `region`.
 [[nodiscard]] std::string_view AmazonsDomain(std::string_view region);
 
 struct RemoteSource {
@@ -90,7 +90,8 @@ struct RemoteSource {
   /// True for a prefix of virtual=, which only references of a repository use. Its objects are read
   /// without ~/.netrc, and only at addresses that MayConnect() allows.
   bool is_virtual = false;
-  /// The prefixes of virtual= that are not local. FetchRequest::store is an index + 1.
+  /// The prefixes of virtual= that are not local. FetchRequest::store is the index of a prefix plus
+  /// 1.
   std::vector<RemoteSource> prefixes;
 
   /// True if requests may be sent with credentials: a signature, headers= or query=.
@@ -100,21 +101,21 @@ struct RemoteSource {
   }
 };
 
-/// Parses the address of a store. kInvalidArgument, with advice, if `source` is not one. Reads
-/// environment variables for values that `options` lack, but no files.
+/// Parses the address of a store. kInvalidArgument, with advice, if `source` is not a valid
+/// address. Reads environment variables for values that `options` lacks, but no files.
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options);
 
 /// Parses the source of a fetch process: the store `source`, unless that is a local path, and each
-/// of `prefixes` that is not local. Prefixes have their own options; of `options`, only `timeout`
-/// applies to them. Requests below a prefix in a bucket are unsigned unless the prefix has a
-/// profile, requester_pays or anonymous=no. If the options of a bucket do not set its region and
-/// endpoint, the environment does. Fails like ParseRemoteSource() above.
+/// of `prefixes` that is not local. Prefixes have their own options; only the `timeout` of
+/// `options` applies to them. Requests below a prefix in a bucket are unsigned unless the prefix
+/// has a profile, requester_pays or anonymous=no. If the options of a bucket do not set its region
+/// and endpoint, the environment does. Fails like ParseRemoteSource() above.
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options,
                                                      std::span<const VirtualPrefix> prefixes);
 
-/// Reads the files of headers= and query= into `source.secrets`, unless that has been done. Does
+/// Reads the files of headers= and query= into `source.secrets`, unless they have been read. Does
 /// not read the secrets of the prefixes.
 void ReadSecrets(RemoteSource& source);
 

@@ -29,7 +29,7 @@ constexpr int64_t kWebGranularityNs = 2'000'000'000;
 // The documents that make a folder a node.
 constexpr std::array<std::string_view, 3> kDocuments = {"zarr.json", ".zarray", ".zgroup"};
 
-// State shared by the store and its objects.
+// State shared by a RemoteStore, its objects and its listings.
 struct Remote {
   Remote(std::shared_ptr<const Fetcher> of, RemoteStoreOptions how, std::string one_file = {})
       : fetcher(std::move(of)), options(std::move(how)), file(std::move(one_file)) {}
