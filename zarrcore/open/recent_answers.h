@@ -17,7 +17,8 @@ namespace zarrfs {
 
 /// `is_listed`: true if the store can list its folders. If it cannot, a folder exists if it
 /// contains a document of a node. `keeps_first_bytes`: true if opening an object, which is a Read()
-/// of an empty range, requests its first bytes; false if a cache below may have them.
+/// of an empty range, requests its first bytes; false if a cache below this store may have the
+/// bytes.
 [[nodiscard]] std::shared_ptr<Store> RememberAnswers(const std::shared_ptr<const Store>& store,
                                                      bool is_listed, bool keeps_first_bytes = true);
 

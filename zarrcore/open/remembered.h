@@ -20,7 +20,7 @@
 
 namespace zarrfs::recent {
 
-inline constexpr size_t kAllBytes = 16u << 20;  // for all remembered documents
+inline constexpr size_t kAllBytes = 16u << 20;  // maximum memory of all remembered documents
 inline constexpr size_t kListedBytes = 4u << 20;
 // Documents above this size are not remembered.
 inline constexpr uint64_t kMaxBytes = 8u << 20;
@@ -81,13 +81,13 @@ using Listings = LruCache<std::string, Listing>;
 using Documents = LruCache<std::string, Remembered>;
 
 inline size_t ChargeOf(const std::string& key) {
-  constexpr size_t kOfObject = 512;  // with its version
+  constexpr size_t kOfObject = 512;  // the memory of an object with its version
   return sizeof(Remembered) + 128 + 2 * key.capacity() + kOfObject;
 }
 
 // The state shared by a RecentAnswers store, its objects and its streams.
 struct Memory {
-  Documents documents{kAllBytes};  // also other objects, and absences
+  Documents documents{kAllBytes};  // documents, other objects, and absences
   FirstBytes first_bytes;
   Listings listings{kListedBytes};
   // kYes if listings are known to report the same versions as requests for the objects do. If they

@@ -23,7 +23,8 @@
 namespace zarrfs {
 namespace {
 
-// How much longer the client waits than the fetcher, which may first have to be restarted.
+// How much longer the fetch client waits than the fetcher, because the fetcher may have to be
+// restarted first.
 constexpr auto kFetcherStart = std::chrono::seconds(10);
 
 // A local folder from which a layer reads one file. The file may be a symbolic link. If the link is

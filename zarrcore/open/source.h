@@ -1,4 +1,4 @@
-// Source: a store named by the user, parsed once. zarrfs and zarrctl open stores only this way.
+// Source: the parsed name of a store. zarrfs and zarrctl open stores only through a Source.
 //
 //   /data/ocean.zarr                  a folder
 //   /data/all.zip/ocean.zarr          a folder in a zip file (.zip, or OME-Zarr's .ozx)
@@ -10,12 +10,12 @@
 //   /data/ocean.json                  a kerchunk reference set, which may also be in a bucket or on
 //                                     a web server
 //
-// A source is a *place* and at most one *layer* over it:
+// A source consists of a *place* and at most one *layer* over the place:
 //
-//   place   where the stored objects are (PlaceKind). It decides how they are read: from a folder
-//           in a sandbox, or through a fetcher, the only process with network access.
-//   layer   makes the store from the store of the place (LayerKind). It does not depend on the kind
-//           of place.
+//   place   where the stored objects are (PlaceKind). The place decides how the objects are read:
+//           from a folder in a sandbox, or through a fetcher, the only process with network access.
+//   layer   makes the store from the store of the place (LayerKind). A layer does not depend on the
+//           kind of place.
 //
 // A folder is recognized as an Icechunk repository by its contents. Local folders are examined
 // before they are opened; all other places, and zip files, after the store has been made.
@@ -82,7 +82,7 @@ class Source {
   [[nodiscard]] bool needs_fetcher() const { return place_ != PlaceKind::kFolder; }
   /// True if the source is written as an address, even one with an unknown scheme.
   [[nodiscard]] bool is_address() const { return text_.find("://") != std::string::npos; }
-  /// True if the source means the same store in every working directory.
+  /// True if the source names the same store in every working directory.
   [[nodiscard]] bool is_absolute() const { return needs_fetcher() || text_.starts_with('/'); }
 
   /// Finds the place and the layer. Examines local files that may belong to a layer. A path that
@@ -108,7 +108,7 @@ class Source {
 /// .icechunk. "" if there is none.
 [[nodiscard]] std::string NameOfStore(std::string_view source);
 
-/// Maximum age of a server's answer on whether the single object of a layer has changed.
+/// Maximum age of the last check whether the single object of a layer has changed on its server.
 inline constexpr Age kZipAge = std::chrono::milliseconds(500);
 
 /// How often a followed branch of an Icechunk repository is read if it cannot be watched; see

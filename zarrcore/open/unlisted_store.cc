@@ -39,7 +39,7 @@ constexpr int64_t kProbesHoldNs = 1'000'000'000;
 constexpr int64_t kSaidHoldsNs = 10'000'000'000;
 // The maximum age of the remembered documents that AskGroup() reads.
 constexpr Age kMaxAgeOfSaid = std::chrono::seconds(5);
-constexpr size_t kMaxSaid = 4096;  // the maximum number of groups in said_
+constexpr size_t kMaxSaid = 4096;  // the maximum number of groups whose names are cached
 // The maximum number of images to look for in a collection whose metadata do not list them.
 constexpr size_t kMaxSeries = 4096;
 // Metadata of groups up to this many levels above a folder may name the folder.
@@ -112,7 +112,7 @@ class UnlistedStore final : public ForwardingStore {
   // if these metadata name nothing in the folder.
   [[nodiscard]] Result<std::optional<std::vector<ListEntry>>> KnownIn(
       std::string_view folder) const;
-  // The array to which the folder belongs; nullopt if it belongs to none.
+  // The array to which the folder belongs; nullopt if the folder belongs to no array.
   [[nodiscard]] Result<std::optional<Array>> FindArray(std::string_view folder) const;
   [[nodiscard]] Result<std::optional<Array>> ReadArray(const std::string& path) const;
   // True if `key` is in a folder that is named like a document of Zarr v2, and the folder is no
@@ -418,7 +418,7 @@ Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ArrayLayout&
     if (!is_first) return Fail(is_first);
     if (*is_first) naming.Decide(form);
   }
-  // The documents were just read, so these requests are usually answered from memory.
+  // The array's documents were just read, so these requests are usually answered from memory.
   std::vector<std::string> documents;
   for (const char* const name :
        array.is_v2 ? std::vector{".zarray", ".zattrs"} : std::vector{"zarr.json"}) {
