@@ -1,6 +1,6 @@
-// ObjectWatch: change notifications for a store that is made from one object of another store, the
-// container. An example of such an object is a zip file. A change of the object changes everything
-// in the store made from it; other changes in the container are ignored.
+// ObjectWatch: change notifications for a store that is made from one object of another store (the
+// container), such as a zip file in a folder. A change of the object changes everything in the
+// store made from it; other changes in the container are ignored.
 #pragma once
 
 #include <atomic>

@@ -38,7 +38,7 @@ namespace zarrfs {
 enum class Revalidation {
   kCurrent,   // the store still has this value
   kReplaced,  // the value is outdated, and is evicted
-  kUnknown,   // only a new load can decide; the value stays cached until then
+  kUnknown,   // only a new load can tell if the value is current; it stays cached until then
 };
 
 template <typename Key, typename Value, typename Hash = std::hash<Key>>
@@ -67,8 +67,8 @@ class RevalidatingCache {
     virtual Validity ValidityOf(const Value& /*value*/, Validity watched) { return watched; }
     /// True if a later version may be indistinguishable. The value is then used but not cached.
     virtual bool IsRacy(const Value& /*value*/) { return false; }
-    /// When the object of the value last changed (Version::ctime_ns); nullopt for values made from
-    /// several objects.
+    /// When the object from which the value was made last changed (Version::ctime_ns); nullopt for
+    /// values made from several objects.
     virtual std::optional<int64_t> ChangedNs(const Value& /*value*/) { return std::nullopt; }
     /// Called when a value was evicted because the object was replaced or its version is racy.
     virtual void OnForgotten(const ValuePtr& /*old*/) {}

@@ -117,8 +117,8 @@ struct ListEntry {
 };
 
 /// Streams the names in a folder, in an order that the store chooses. A name that exists during the
-/// whole listing is returned once; a name that is added or removed during the listing may be
-/// missing. A stream may outlive the store, and is used by one thread at a time.
+/// whole listing is returned exactly once; a name that is added or removed during the listing may
+/// be missing. A stream may outlive the store, and is used by one thread at a time.
 class FolderStream {
  public:
   virtual ~FolderStream() = default;
