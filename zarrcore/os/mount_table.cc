@@ -39,7 +39,7 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   return parts;
 }
 
-// The number at the beginning of `text`; 0 if it does not begin with a number.
+// The number at the beginning of `text`; 0 if `text` does not begin with a number.
 template <typename Number>
 Number NumberAt(std::string_view text) {
   Number number = 0;
@@ -125,7 +125,8 @@ std::vector<Mounted> MountsAlong(std::string_view path, const std::vector<Mounte
            std::ranges::find(table, mounted.parent, &Mounted::id) == table.end();
   };
   while (way.size() <= table.size()) {
-    // If several children are on the path, the lookup enters the one nearest to the root first.
+    // If several child mounts are on the path, the lookup enters the mount nearest to the root
+    // first.
     const Mounted* next = nullptr;
     for (const Mounted& mounted : table) {
       if (!LiesIn(path, mounted.path)) continue;

@@ -3,8 +3,8 @@
 //
 // The order of the table does not show which of several mounts on one folder is on top: the kernel
 // sorts the table by mount id, and a mount may be moved over or beneath a younger one. The parent
-// ids show it, because a mount on top of another mount is a child of that mount. libmount 2.38
-// relies on the order of the table, so libmount is not used.
+// ids show which mount is on top, because a mount on top of another mount is a child of that mount.
+// libmount 2.38 relies on the order of the table, so libmount is not used.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@
 
 namespace zarrfs {
 
-/// The type of zarrfs mounts in the table.
+/// The type of zarrfs mounts in the mount table.
 inline constexpr std::string_view kMountType = "fuse.zarrfs";
 
 /// A line of /proc/self/mountinfo.

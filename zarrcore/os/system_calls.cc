@@ -88,7 +88,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(madvise),
     SCMP_SYS(brk),
     SCMP_SYS(membarrier),
-    // Calls of threads and locks.
+    // Calls for threads and locks.
     SCMP_SYS(set_robust_list),
     SCMP_SYS(rseq),
     SCMP_SYS(sched_yield),
