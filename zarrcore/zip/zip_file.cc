@@ -66,7 +66,7 @@ class Inflater {
       const uInt before = stream_.avail_out;
       state_ = inflate(&stream_, Z_NO_FLUSH);
       const size_t got = before - stream_.avail_out;
-      // The stream is longer than the member's size.
+      // If the stream is longer than the member's size, the member is damaged.
       if (room == 0 && got > 0) state_ = Z_DATA_ERROR;
       written += room > 0 ? got : 0;
       if (state_ != Z_OK || stream_.avail_in == 0) {
