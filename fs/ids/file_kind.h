@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/hierarchy/shared_documents.h"
 #include "zarrcore/view/view.h"
 
 namespace zarrfs {
@@ -47,7 +47,7 @@ inline constexpr size_t kStoredFileDocument = kMaxDocuments - 2;
   if (is_of_texts || HasFiles(view)) return FileKind::kAssembledFile;
   if (document == kStoredFileDocument) return FileKind::kStoredFile;
   const bool is_made =
-      document == kConsolidatedDocument || Hierarchy::DependsOnSiblings(path, view, document);
+      document == kConsolidatedDocument || SharedDocuments::DependsOnSiblings(path, view, document);
   return is_made ? FileKind::kMadeDocument : FileKind::kDocument;
 }
 

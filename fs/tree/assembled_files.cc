@@ -99,7 +99,7 @@ Result<AssembledFiles::Version> AssembledFiles::Current(const CurrentNode& node,
   const int64_t now_ns = RealNowNs();
   const uint64_t step = nodes_.store().change_count();
   const bool is_watched = IsWatched(nodes_.store());
-  const auto file = nodes_.hierarchy().Assemble(node.node, view, nodes_.check_age());
+  const auto file = nodes_.files().Assemble(node.record->path, view, nodes_.check_age());
   if (!file) return Fail(file);
   const uint64_t counted = counted_;
   auto changes = ChangesOf(**file);
@@ -135,9 +135,7 @@ Result<AssembledFiles::Version> AssembledFiles::Get(const NodeRecord& record, si
   if (state == nullptr || number < state->since || number > state->number) {
     return Changed(record.path);
   }
-  const auto node = nodes_.hierarchy().Get(record.path, kAnyAge);
-  if (!node) return Fail(node);
-  const auto file = nodes_.hierarchy().Assemble(*node, view, nodes_.check_age());
+  const auto file = nodes_.files().Assemble(record.path, view, nodes_.check_age());
   if (!file) return Fail(file);
   if (state->digest != (*file)->digest) return Changed(record.path);
   if (const uint64_t counted = counted_; state->counted != counted) {

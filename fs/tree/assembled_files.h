@@ -8,8 +8,8 @@
 // for a version must be the store's current one. Versions end with the process. Thread-safe.
 //
 // This is not a RevalidatingCache, although both decide whether something is current. The documents
-// and layout of a file are in a RevalidatingCache (Hierarchy::Assemble()) and have its Freshness. A
-// State holds no value; it identifies pages in the page cache:
+// and layout of a file are in a RevalidatingCache (WholeFiles::Assemble()) and have its Freshness.
+// A State holds no value; it identifies pages in the page cache:
 // - A State must exist while its inode can be read; a cache may evict its values at any time.
 // - The chunks of a version are not known when the version is made: any of a million chunks may be
 //   read an hour later, and checking all of them would list the whole array. So each chunk is
@@ -48,7 +48,7 @@ class AssembledFiles {
 
   AssembledFiles(Nodes& nodes, const Timeouts& timeouts, const TreeOptions& options);
 
-  /// Returns the current version of a node's file, for lookups. Fails like Hierarchy::Assemble().
+  /// Returns the current version of a node's file, for lookups. Fails like WholeFiles::Assemble().
   [[nodiscard]] Result<Version> Current(const CurrentNode& node, size_t view);
   /// Returns the version with this number; kStale if it is no longer current.
   [[nodiscard]] Result<Version> Get(const NodeRecord& record, size_t view, uint64_t number);

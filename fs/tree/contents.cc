@@ -168,10 +168,9 @@ Result<std::shared_ptr<const std::string>> Contents::MadeTextOf(const Target& ta
   if (!made) return Replaced(record.path);
   const auto node = nodes_.hierarchy().Get(record.path, kAnyAge);
   if (!node) return Fail(node);
-  const Hierarchy& hierarchy = nodes_.hierarchy();
   return target.document == kConsolidatedDocument
-             ? hierarchy.ConsolidatedText(*node, target.view, made->fingerprint)
-             : hierarchy.SharedText(*node, target.view, made->fingerprint);
+             ? nodes_.consolidated().Text(*node, target.view, made->fingerprint)
+             : nodes_.shared().Text(*node, target.view, made->fingerprint);
 }
 
 Result<NodePtr> Contents::NodeOf(const Target& target) const {
@@ -232,7 +231,7 @@ std::optional<Error> Contents::WhyUnreadableIn(const CurrentNode& node,
     const bool has_files = HasFiles(view) || node.node->views[view].has_texts;
     const FileKind kind = KindOfDocument(target.record->path, view, target.document);
     if (kind == FileKind::kMadeDocument && target.document == kSharedDocument) {
-      const auto made = nodes_.hierarchy().SharedDocument(node.node, view, nodes_.check_age());
+      const auto made = nodes_.shared().Get(node.node, view, nodes_.check_age());
       return made ? std::nullopt : std::optional(made.error());
     }
     if (kind != FileKind::kAssembledFile || !has_files) return std::nullopt;

@@ -217,7 +217,7 @@ Entry Entries::PlainDocument(const CurrentNode& node, size_t view, size_t docume
 }
 
 Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const {
-  const auto consolidated = nodes_.hierarchy().Consolidate(node.node, view, nodes_.check_age());
+  const auto consolidated = nodes_.consolidated().Get(node.node, view, nodes_.check_age());
   if (!consolidated && consolidated.error().code == ErrorCode::kWouldBlock) {
     return Fail(consolidated);
   }
@@ -247,7 +247,7 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
 }
 
 Result<Entry> Entries::SharedDocument(const CurrentNode& node, size_t view) const {
-  const auto shared = nodes_.hierarchy().SharedDocument(node.node, view, nodes_.check_age());
+  const auto shared = nodes_.shared().Get(node.node, view, nodes_.check_age());
   if (!shared && shared.error().code == ErrorCode::kWouldBlock) return Fail(shared);
   if (!shared) {
     failures_.OnFailure("look-up", shared.error());

@@ -59,7 +59,7 @@ struct MayConsolidate {
 // True if a view shows a consolidated document of a node; nullopt if MayConsolidate must decide.
 std::optional<bool> KnowsConsolidated(const Nodes& nodes, const Node& node, size_t view) {
   if (node.views[view].consolidated.empty()) return false;
-  const auto known = nodes.hierarchy().KnownConsolidated(node, view);
+  const auto known = nodes.consolidated().Known(node, view);
   if (known != nullptr) return !known->is_too_large;
   if (node.keeps_zmetadata(view)) return true;
   return std::nullopt;
@@ -108,7 +108,7 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
       const FileKind kind = KindOfDocument(node.node->path, view, d);
       if (kind == FileKind::kAssembledFile) {
         // Lookup checks whether an assembled file can be shown.
-        const auto known = nodes.hierarchy().KnownFile(*node.node, view);
+        const auto known = nodes.files().Known(node.node->path, view);
         if (known != nullptr && known->file.document.empty()) continue;
         if (!add(name, made(d), d + 1)) return false;
         is_begun = true;
@@ -281,7 +281,7 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
   const Age age = AgeOfListed(nodes);
   const auto add_file = [&nodes, &contents, view, age](const std::string& path, const AddEntry& add,
                                                        uint64_t next) -> Result<bool> {
-    const auto name = nodes.hierarchy().FileName(path, view, age);
+    const auto name = nodes.files().Name(path, view, age);
     if (!name) return Fail(name);
     const auto record = nodes.table().RecordOf(path);
     if (!record) return Fail(record);
@@ -306,7 +306,7 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
           if (is_readable && child->outline->hidden[view]) continue;
           Result<bool> added = true;
           if (at % 2 == 0) {
-            const auto has_file = nodes.hierarchy().HasFileOrFolder(path, view, /*file=*/true, age);
+            const auto has_file = nodes.files().HasFileOrFolder(path, view, /*file=*/true, age);
             if (!has_file) return Fail(has_file);
             if (*has_file) added = add_file(path, add, at + 1);
           } else if (!is_readable && !name.empty()) {

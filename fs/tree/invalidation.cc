@@ -237,7 +237,7 @@ class Finder {
   // Drops the .zattrs of arrays in the root group whose dimension names depend on each other.
   void AddSharedDocuments() {
     for (size_t view = 0; view < AllViews().size(); ++view) {
-      const auto known = nodes_.hierarchy().KnownDimensions(view);
+      const auto known = nodes_.shared().KnownDimensions(view);
       if (known == nullptr) continue;
       for (const ArrayDimensions& array : known->arrays) {
         const NodeRecord* const record = nodes_.table().Find(array.array);
@@ -249,7 +249,7 @@ class Finder {
   // Drops the .zattrs of arrays whose attributes depend on a group above the array, or on the nodes
   // of that group.
   void AddPlaced(std::string_view folder) {
-    for (const std::string& path : nodes_.hierarchy().KnownPlaced(folder)) {
+    for (const std::string& path : nodes_.shared().KnownPlaced(folder)) {
       const NodeRecord* const record = nodes_.table().Find(path);
       for (size_t view = 0; record != nullptr && view < AllViews().size(); ++view) {
         if (AllViews()[view]->places_arrays()) Drop(*record, view, std::string(kZattrs));

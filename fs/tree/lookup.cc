@@ -146,10 +146,10 @@ Result<Entry> Lookup::Child(const std::string& path, size_t view, const std::str
 
 Result<Entry> Lookup::InFolderOfFiles(const CurrentNode& group, size_t view,
                                       const std::string& name) const {
-  const Hierarchy& hierarchy = nodes_.hierarchy();
+  const WholeFiles& files = nodes_.files();
   const std::string& folder = group.node->path;
   const auto is_folder =
-      hierarchy.HasFileOrFolder(JoinKey(folder, name), view, /*file=*/false, nodes_.check_age());
+      files.HasFileOrFolder(JoinKey(folder, name), view, /*file=*/false, nodes_.check_age());
   if (!is_folder) return Fail(is_folder);
   if (*is_folder) {
     const auto child = nodes_.Know(JoinKey(folder, name));
@@ -157,7 +157,7 @@ Result<Entry> Lookup::InFolderOfFiles(const CurrentNode& group, size_t view,
     return child->error ? entries_.UnreadableFolder(*child, view)
                         : entries_.Folder(child->current, view);
   }
-  const auto path = hierarchy.PathOfFile(folder, view, name, nodes_.check_age());
+  const auto path = files.PathOf(folder, view, name, nodes_.check_age());
   if (!path) return Fail(path);
   if (!*path) return tl::unexpected(Absent("no such file"));
   const auto known = nodes_.Know(**path);
@@ -170,7 +170,7 @@ Result<Entry> Lookup::InFolderOfFiles(const CurrentNode& group, size_t view,
 CurrentNode Lookup::LastSeenFile(const std::string& folder, size_t view,
                                  std::string_view name) const {
   if (folder.empty()) {
-    const auto called = nodes_.hierarchy().FileName("", view, kAnyAge);
+    const auto called = nodes_.files().Name("", view, kAnyAge);
     if (called && *called == name) return nodes_.LastSeen("");
   }
   const std::string_view suffix = AllViews()[view]->suffix();

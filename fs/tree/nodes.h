@@ -18,7 +18,11 @@
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/hierarchy/consolidated.h"
 #include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/hierarchy/made_documents.h"
+#include "zarrcore/hierarchy/shared_documents.h"
+#include "zarrcore/hierarchy/whole_files.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
@@ -109,10 +113,25 @@ class Nodes {
 
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
   [[nodiscard]] Hierarchy& hierarchy() { return hierarchy_; }
+  [[nodiscard]] const ConsolidatedDocuments& consolidated() const { return consolidated_; }
+  [[nodiscard]] const SharedDocuments& shared() const { return shared_; }
+  [[nodiscard]] const WholeFiles& files() const { return files_; }
   [[nodiscard]] const NodeTable& table() const { return table_; }
   [[nodiscard]] NodeTable& table() { return table_; }
   [[nodiscard]] const Store& store() const { return *store_; }
   [[nodiscard]] Age check_age() const { return timeouts_.check_age(); }
+
+  /// Evicts values that are larger than their caches and were not used since the last call.
+  void Sweep() {
+    hierarchy_.Sweep();
+    texts_.Sweep();
+  }
+  /// Evicts `bytes`, or everything, from the caches of documents and files that are made from
+  /// several nodes. Called when memory is short.
+  void EvictTexts(size_t bytes) {
+    texts_.Evict(bytes);
+    files_.Evict(bytes);
+  }
 
  private:
   [[nodiscard]] Result<KnownNode> Know(const std::string& path, Result<CurrentNode> current);
@@ -129,6 +148,10 @@ class Nodes {
   // When WhyGone() last saw a document of a slow store, by the key of the document.
   mutable LruCache<std::string, int64_t> seen_ns_{1u << 20, 4};
   Hierarchy hierarchy_;
+  MadeTexts texts_;
+  const ConsolidatedDocuments consolidated_{hierarchy_, texts_};
+  const SharedDocuments shared_{hierarchy_, texts_};
+  WholeFiles files_{hierarchy_};
   const ViewSet listed_;
   NodeTable table_;
 };

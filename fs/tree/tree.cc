@@ -430,7 +430,7 @@ std::pair<SupersededShards::Clock::time_point, Changes> Tree::Sweep() {
   const MemoryBudget::Work work(ProcessMemory());
   store_->CloseIdle();
   contents_.Sweep();
-  nodes_.hierarchy().Sweep();
+  nodes_.Sweep();
   Changes forgotten = epoch_limit_.Sweep(nodes_);
   const auto now = SupersededShards::Clock::now();
   const auto again =
@@ -451,7 +451,7 @@ void Tree::Evict(uint64_t bytes) {
   const auto missing = [&] { return memory.used() - std::min(memory.used(), enough); };
   // First evicts the data that are easiest to load again.
   if (missing() > 0) contents_.Evict(missing());
-  if (missing() > 0) nodes_.hierarchy().EvictTexts(missing());
+  if (missing() > 0) nodes_.EvictTexts(missing());
   if (missing() > 0) nodes_.hierarchy().EvictIndexes(missing());
   if (missing() > 0) superseded_.Evict();
   if (missing() > 0) nodes_.hierarchy().EvictNodes(missing());

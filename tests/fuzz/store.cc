@@ -12,7 +12,7 @@
 #include "tests/unit/support/fake_store.h"
 #include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/content/chunk_reader.h"
-#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/hierarchy/consolidated.h"
 
 namespace zarrfs {
 namespace {
@@ -49,9 +49,9 @@ class Walk {
   void VisitGroup(const NodePtr& node, int depth) {
     for (size_t view = 0; view < AllViews().size(); ++view) {
       if (node->views[view].consolidated.empty()) continue;
-      const auto all = hierarchy_.Consolidate(node, view, Age{0});
+      const auto all = consolidated_.Get(node, view, Age{0});
       if (all && !(*all)->is_too_large) {
-        const auto text = hierarchy_.ConsolidatedText(node, view, (*all)->text_number);
+        const auto text = consolidated_.Text(node, view, (*all)->text_number);
         RequireOk(text, "the text of a consolidated document");
         Require((*text)->size() == (*all)->size, "a text of the promised size");
       }
@@ -113,6 +113,8 @@ class Walk {
   }
 
   const Hierarchy hierarchy_;
+  MadeTexts texts_;
+  const ConsolidatedDocuments consolidated_{hierarchy_, texts_};
   ChunkReader reader_{1u << 20};
   int chunks_left_ = kMaxChunks;
 };

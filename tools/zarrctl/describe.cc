@@ -11,6 +11,7 @@
 #include "zarrcore/base/size_text.h"
 #include "zarrcore/codec/zstd_frame.h"
 #include "zarrcore/content/chunk_check.h"
+#include "zarrcore/hierarchy/whole_files.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -78,8 +79,7 @@ std::string WhyNotShown(const Node& array, size_t view) {
 // Describes how a view shows an array of variable-length strings as fixed-length strings.
 ViewSummary DescribeTexts(const Hierarchy& hierarchy, const Node& array, size_t view) {
   ViewSummary summary;
-  const auto node = hierarchy.Get(array.path, kAnyAge);
-  const auto file = node ? hierarchy.Assemble(*node, view, kAnyAge) : Fail(node);
+  const auto file = WholeFiles(hierarchy).Assemble(array.path, view, kAnyAge);
   if (!file || (*file)->file.document.empty()) {
     summary.reason = file ? (*file)->file.notes.front()
                           : fmt::format("its strings cannot be read: {}", file.error().message);
@@ -253,7 +253,7 @@ std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view
   // The file has another name only if a sibling has this name, so the store is read only in that
   // case.
   if (!node.path.empty() && !std::ranges::binary_search(siblings, own)) return own;
-  return hierarchy.FileName(node.path, view, kAnyAge).value_or("");
+  return WholeFiles(hierarchy).Name(node.path, view, kAnyAge).value_or("");
 }
 
 }  // namespace zarrfs::ctl

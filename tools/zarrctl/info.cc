@@ -17,6 +17,7 @@
 #include "tools/zarrctl/stored_chunks.h"
 #include "tools/zarrctl/target.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/hierarchy/whole_files.h"
 #include "zarrcore/icechunk/icechunk_store.h"
 
 namespace zarrfs::ctl {
@@ -395,15 +396,13 @@ class Information {
     for (const std::string& group : groups_) AddFiles(group);
     groups_.clear();
     nodes_since_files_ = 0;
-    target_.hierarchy->EvictTexts(SIZE_MAX);  // no assembled file is needed again
   }
 
   // Prints what the files of a group lack, or why a view makes no file.
   void AddFiles(const std::string& group) {
     for (size_t v = 0; v < AllViews().size(); ++v) {
       if (AllViews()[v]->file_of() != FileOf::kGroups) continue;
-      const auto node = target_.hierarchy->Get(group, kAnyAge);
-      const auto file = node ? target_.hierarchy->Assemble(*node, v, kAnyAge) : Fail(node);
+      const auto file = WholeFiles(*target_.hierarchy).Assemble(group, v, kAnyAge);
       const std::vector<std::string> notes =
           file ? (*file)->file.notes : std::vector<std::string>{file.error().message};
       for (const std::string& note : notes) {

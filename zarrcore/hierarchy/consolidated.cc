@@ -1,8 +1,9 @@
-// The part of Hierarchy that makes consolidated documents.
+#include "zarrcore/hierarchy/consolidated.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/hierarchy/remaker.h"
 #include "zarrcore/metadata/consolidated_member.h"
 
 namespace zarrfs {
@@ -12,6 +13,9 @@ namespace {
 // documents, their copies in the new document, the growing string, and its conversion to ASCII.
 constexpr uint64_t kCopiesOfDocuments = 8;
 constexpr uint64_t kMemoryAtOnce = 64u << 10;
+
+// Capacity of the cache in bytes, excluding the bytes of the documents.
+constexpr size_t kConsolidatedBytes = 8u << 20;
 
 std::string ConsolidatedKey(const Node& group, size_t view) {
   return fmt::format("{}/{}", view, group.path);
@@ -38,24 +42,28 @@ std::string_view WhyLeftOut(const Node& group, const Result<NodePtr>& below, boo
 
 }  // namespace
 
-ConsolidatedPtr Hierarchy::KnownConsolidated(const Node& group, size_t view) const {
-  return consolidated_.Find(ConsolidatedKey(group, view));
+ConsolidatedDocuments::ConsolidatedDocuments(const Hierarchy& hierarchy, MadeTexts& texts)
+    : hierarchy_(hierarchy),
+      texts_(texts),
+      documents_(hierarchy.shared_store(), kConsolidatedBytes) {}
+
+ConsolidatedPtr ConsolidatedDocuments::Known(const Node& group, size_t view) const {
+  return documents_.Find(ConsolidatedKey(group, view));
 }
 
-Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view,
-                                               Age max_age) const {
+Result<ConsolidatedPtr> ConsolidatedDocuments::Get(const NodePtr& group, size_t view,
+                                                   Age max_age) const {
   const std::string key = ConsolidatedKey(*group, view);
-  const ConsolidatedPtr known = consolidated_.Find(key);
+  const ConsolidatedPtr known = documents_.Find(key);
   if (known != nullptr && known->nodes.front() != DigestOf(*group, view)) {
-    consolidated_.Erase(key, known);
+    documents_.Erase(key, known);
   }
-  Remaker<ConsolidatedCache> remaker([&](const ConsolidatedPtr& before) {
-    return MakeConsolidated(group, view, max_age, before);
-  });
-  return consolidated_.Get(key, max_age, remaker).value;
+  Remaker<Cache> remaker(
+      [&](const ConsolidatedPtr& before) { return Make(group, view, max_age, before); });
+  return documents_.Get(key, max_age, remaker).value;
 }
 
-Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
+Result<Valid<ConsolidatedDocuments::Cache::Loaded>> ConsolidatedDocuments::Make(
     const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known,
     MadeTexts::Text* text) const {
   struct Shown {
@@ -88,27 +96,28 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
     if (!take_memory(bytes)) return false;
     shown.push_back({std::move(below), node.views[view].documents});
     TakeLater(made->version, node.info.version);
-    has_too_many =
-        !group->keeps_zmetadata(view) && made->nodes.size() > options_.consolidated_max + 1;
+    has_too_many = !group->keeps_zmetadata(view) &&
+                   made->nodes.size() > hierarchy_.options().consolidated_max + 1;
     made->is_too_large = has_too_many || bytes > kMaxConsolidatedBytes;
     return !made->is_too_large;
   };
   const auto leave_out = [&](const std::string& path, const Result<NodePtr>& node) {
-    const std::string_view reason = WhyLeftOut(*group, node, options_.is_for_others);
+    const std::string_view reason = WhyLeftOut(*group, node, hierarchy_.options().is_for_others);
     if (reason.empty()) return false;
-    reports_.ReportNote(*group, {ErrorCode::kPermissionDenied,
-                                 fmt::format("{}: left out of the consolidated metadata in {}: {}",
-                                             path, AllViews()[view]->name(), reason)});
+    hierarchy_.reports().ReportNote(
+        *group, {ErrorCode::kPermissionDenied,
+                 fmt::format("{}: left out of the consolidated metadata in {}: {}", path,
+                             AllViews()[view]->name(), reason)});
     return true;
   };
-  const auto walked = Walk(group, view, max_age, leave_out, add);
+  const auto walked = hierarchy_.Walk(group, view, max_age, leave_out, add);
   if (!walked) return Fail(walked);
   if (!memory) return Fail(memory);
   const auto loaded = [&](const ConsolidatedPtr& value) {
     size_t charge = sizeof(Consolidated) + value->nodes.capacity() * sizeof(Digest) +
                     value->paths.capacity() * sizeof(std::string);
     for (const std::string& path : value->paths) charge += path.capacity();
-    return Valid{ConsolidatedCache::Loaded{value, charge}, *walked};
+    return Valid{Cache::Loaded{value, charge}, *walked};
   };
   if (made->is_too_large) made->nodes.resize(1);
   if (known != nullptr && known->nodes == made->nodes &&
@@ -118,9 +127,9 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
   if (made->is_too_large) {
     const std::string why = has_too_many
                                 ? fmt::format("more than {} nodes, which consolidated_max= allows",
-                                              options_.consolidated_max)
+                                              hierarchy_.options().consolidated_max)
                                 : fmt::format("more than {} MiB", kMaxConsolidatedBytes >> 20);
-    reports_.ReportFault(
+    hierarchy_.reports().ReportFault(
         *group, {ErrorCode::kTooLarge, fmt::format("{}: no consolidated metadata in {}: {}",
                                                    group->path.empty() ? "/" : group->path,
                                                    AllViews()[view]->name(), why)});
@@ -137,10 +146,10 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
   return loaded(made);
 }
 
-Result<MadeTexts::Text> Hierarchy::ConsolidatedText(const NodePtr& group, size_t view,
+Result<MadeTexts::Text> ConsolidatedDocuments::Text(const NodePtr& group, size_t view,
                                                     uint64_t text_number) const {
   return texts_.Get(text_number, group->path, [&](MadeTexts::Text& text) {
-    return MakeConsolidated(group, view, kAnyAge, nullptr, &text).map([](const auto& made) {
+    return Make(group, view, kAnyAge, nullptr, &text).map([](const auto& made) {
       return made.value.value->text_number;
     });
   });

@@ -12,14 +12,11 @@
 namespace zarrfs {
 namespace {
 
-// Capacity of the cache of consolidated metadata in bytes, excluding the bytes of the documents.
-constexpr size_t kConsolidatedBytes = 8u << 20;
 constexpr size_t kListedBytes = 32u << 20;
 constexpr size_t kOutlineBytes = 96u << 20;
 // Maximum attempts to get a node. An attempt fails if a concurrent listing replaces the node with a
 // provisional one.
 constexpr int kMaxAttempts = 8;
-constexpr size_t kAssembledBytes = 16u << 20;  // for the headers of assembled files
 // Number of nodes requested concurrently from a slow store.
 constexpr size_t kAtOnce = 64;
 
@@ -164,10 +161,7 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       nodes_(store_, options_.node_cache_bytes, 16, options_.reuse),
       newest_(options_.node_cache_bytes),  // mostly contains the same nodes as nodes_
       outlines_(store_, kOutlineBytes),
-      listed_(store_, kListedBytes, 1, options_.reuse),
-      consolidated_(store_, kConsolidatedBytes),
-      dimensions_(store_, kMaxViews, 1),  // each entry is charged 1
-      assembled_(store_, kAssembledBytes) {}
+      listed_(store_, kListedBytes, 1, options_.reuse) {}
 
 class Hierarchy::ListedLoader final : public ListedCache::Loader {
  public:

@@ -2,25 +2,9 @@
 
 #include <utility>
 
+#include "zarrcore/base/digest.h"
+
 namespace zarrfs {
-
-bool PlacedArrays::Note(const std::string& path) {
-  const MutexLock lock(mutex_);
-  if (paths_.size() >= kMaxPaths && !paths_.contains(path)) return false;
-  paths_.insert(path);
-  return true;
-}
-
-std::vector<std::string> PlacedArrays::Below(std::string_view folder) const {
-  const std::string prefix = folder.empty() ? "" : std::string(folder) + "/";
-  const MutexLock lock(mutex_);
-  std::vector<std::string> below;
-  for (auto path = paths_.lower_bound(prefix); path != paths_.end() && path->starts_with(prefix);
-       ++path) {
-    below.push_back(*path);
-  }
-  return below;
-}
 
 bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more) {
   const uint32_t classes = less.uid == more.uid && less.gid == more.gid ? 0444 : 0004;

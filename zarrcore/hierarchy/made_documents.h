@@ -1,26 +1,17 @@
-// Documents that are made from several nodes: consolidated metadata, and attributes with dimension
-// names or a coordinate system from other nodes. MadeTexts caches their bytes.
+// MadeTexts: a cache of the bytes of documents that are made from several nodes; see
+// ConsolidatedDocuments and SharedDocuments.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
-#include "zarrcore/base/digest.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/memory_budget.h"
-#include "zarrcore/base/mutex.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
-#include "zarrcore/store/validity.h"
-#include "zarrcore/view/shared_dimensions.h"
 
 namespace zarrfs {
 
@@ -30,45 +21,6 @@ struct MadeDocument {
   uint64_t size = 0;         // in bytes
   Version version;           // the version of the source that changed last
   bool operator==(const MadeDocument&) const = default;
-};
-
-/// A consolidated document: the documents of a group and of all nodes below it, in one view.
-struct Consolidated : MadeDocument {
-  // Identifies the sources: the group, and the nodes below it that the view shows. Digests take
-  // less memory than the nodes.
-  std::vector<Digest> nodes;
-  bool is_too_large = false;       // the document has too many nodes or bytes, so the view omits it
-  std::vector<std::string> paths;  // the paths of the nodes in the document
-
-  mutable Freshness freshness;
-};
-using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
-
-/// The dimension names of all arrays in the root group, in one view.
-struct RootDimensions {
-  std::vector<ArrayDimensions> arrays;  // by name
-  /// The names that arrays share. Absent if they are unknown or too many nodes exist; every
-  /// dimension name then includes the dimension's length.
-  std::optional<SharedDimensions> names;
-  Version newest;  // the version of the source that changed last
-
-  mutable std::atomic<int64_t> take_ns = 0;  // the duration of the last creation or revalidation
-  mutable Freshness freshness;
-};
-using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
-
-/// The paths of arrays whose attributes were made with attributes of other nodes. The kernel may
-/// cache the names of these arrays' files until one of the other nodes changes. Thread-safe.
-class PlacedArrays {
- public:
-  /// Adds an array. False if the table is full and the array was not added.
-  [[nodiscard]] bool Note(const std::string& path);
-  [[nodiscard]] std::vector<std::string> Below(std::string_view folder) const;
-
- private:
-  static constexpr size_t kMaxPaths = 4096;
-  mutable Mutex mutex_;
-  std::set<std::string, std::less<>> paths_ GUARDED_BY(mutex_);
 };
 
 /// True if somebody may read `more` but not `less`. If the owners differ, only a `less` that

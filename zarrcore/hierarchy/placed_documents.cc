@@ -1,8 +1,8 @@
-// The part of Hierarchy that finds the coordinate system of an array in other nodes; see
+// The part of SharedDocuments that finds the coordinate system of an array in other nodes; see
 // gdal_crs.h.
 #include <utility>
 
-#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/hierarchy/shared_documents.h"
 #include "zarrcore/hierarchy/source_documents.h"
 #include "zarrcore/view/gdal_crs.h"
 #include "zarrcore/view/v2_attributes.h"
@@ -30,8 +30,26 @@ bool HasLength(const Node* node, uint64_t length) {
 
 }  // namespace
 
-Result<Valid<MadeDocument>> Hierarchy::PlaceArray(const NodePtr& node, size_t view, Age max_age,
-                                                  MadeTexts::Text* text) const {
+bool PlacedArrays::Note(const std::string& path) {
+  const MutexLock lock(mutex_);
+  if (paths_.size() >= kMaxPaths && !paths_.contains(path)) return false;
+  paths_.insert(path);
+  return true;
+}
+
+std::vector<std::string> PlacedArrays::Below(std::string_view folder) const {
+  const std::string prefix = folder.empty() ? "" : std::string(folder) + "/";
+  const MutexLock lock(mutex_);
+  std::vector<std::string> below;
+  for (auto path = paths_.lower_bound(prefix); path != paths_.end() && path->starts_with(prefix);
+       ++path) {
+    below.push_back(*path);
+  }
+  return below;
+}
+
+Result<Valid<MadeDocument>> SharedDocuments::PlaceArray(const NodePtr& node, size_t view,
+                                                        Age max_age, MadeTexts::Text* text) const {
   const Document& document = node->views[view].documents[kSharedDocument];
   Sources made{{}, node->freshness.validity()};
   made.value.version = node->info.version;
@@ -59,7 +77,7 @@ Result<Valid<MadeDocument>> Hierarchy::PlaceArray(const NodePtr& node, size_t vi
   return made;
 }
 
-Result<Json> Hierarchy::CrsFromAbove(const Node& array, Age max_age, Sources& sources) const {
+Result<Json> SharedDocuments::CrsFromAbove(const Node& array, Age max_age, Sources& sources) const {
   const Json& attributes = array.array()->attributes;
   const bool has_own = attributes.contains("_CRS") || !GdalCrsOf(attributes).is_null();
   if (has_own || array.array()->rank() < 2) return Json();
@@ -67,7 +85,8 @@ Result<Json> Hierarchy::CrsFromAbove(const Node& array, Age max_age, Sources& so
   return crs && crs->is_null() ? CrsOfGroups(array, max_age, sources) : crs;
 }
 
-Result<Json> Hierarchy::CrsOfGridMapping(const Node& array, Age max_age, Sources& sources) const {
+Result<Json> SharedDocuments::CrsOfGridMapping(const Node& array, Age max_age,
+                                               Sources& sources) const {
   const std::string name = GridMappingOf(array.array()->attributes);
   if (!MayBeName(name)) return Json();
   for (std::string folder(array.path); !folder.empty();) {
@@ -83,7 +102,7 @@ Result<Json> Hierarchy::CrsOfGridMapping(const Node& array, Age max_age, Sources
   return Json();
 }
 
-Result<Json> Hierarchy::CrsOfGroups(const Node& array, Age max_age, Sources& sources) const {
+Result<Json> SharedDocuments::CrsOfGroups(const Node& array, Age max_age, Sources& sources) const {
   const Json dimensions = DimensionNames(*array.array(), /*plain=*/false, /*with_lengths=*/false);
   for (std::string folder(array.path); !folder.empty();) {
     folder = FolderOf(folder);
@@ -99,7 +118,8 @@ Result<Json> Hierarchy::CrsOfGroups(const Node& array, Age max_age, Sources& sou
   return Json();
 }
 
-Result<Json> Hierarchy::NamesInPyramid(const Node& array, Age max_age, Sources& sources) const {
+Result<Json> SharedDocuments::NamesInPyramid(const Node& array, Age max_age,
+                                             Sources& sources) const {
   if (array.from_parent.below_ome) return Json();
   const std::string folder(FolderOf(array.path));
   const auto group = SourceAt(folder, max_age, sources);
@@ -121,9 +141,11 @@ Result<Json> Hierarchy::NamesInPyramid(const Node& array, Age max_age, Sources& 
   return names;
 }
 
-Result<NodePtr> Hierarchy::SourceAt(const std::string& path, Age max_age, Sources& sources) const {
-  auto node = Get(path, max_age);
-  sources.validity &= node ? (*node)->freshness.validity() : ValidityOfAbsence(path, node.error());
+Result<NodePtr> SharedDocuments::SourceAt(const std::string& path, Age max_age,
+                                          Sources& sources) const {
+  auto node = hierarchy_.Get(path, max_age);
+  sources.validity &=
+      node ? (*node)->freshness.validity() : hierarchy_.ValidityOfAbsence(path, node.error());
   if (node) return (*node)->metadata ? *node : NodePtr();
   const bool is_none = node.error().code == ErrorCode::kNotFound ||
                        node.error().code == ErrorCode::kPermissionDenied;
@@ -131,10 +153,10 @@ Result<NodePtr> Hierarchy::SourceAt(const std::string& path, Age max_age, Source
   return NodePtr();
 }
 
-bool Hierarchy::MayRepeat(const Node& source, const Node& array) const {
+bool SharedDocuments::MayRepeat(const Node& source, const Node& array) const {
   ObjectInfo info = source.info;
   info.mode &= source.attributes_mode;
-  return !options_.is_for_others || !IsLessOpen(info, array.info);
+  return !hierarchy_.options().is_for_others || !IsLessOpen(info, array.info);
 }
 
 }  // namespace zarrfs

@@ -1,11 +1,10 @@
-// The part of Hierarchy that makes documents that depend on a node's siblings; see
-// shared_dimensions.h.
+#include "zarrcore/hierarchy/shared_documents.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "zarrcore/base/clocks.h"
-#include "zarrcore/hierarchy/hierarchy.h"
-#include "zarrcore/view/shared_dimensions.h"
+#include "zarrcore/hierarchy/remaker.h"
 
 namespace zarrfs {
 namespace {
@@ -42,16 +41,23 @@ bool IsDenied(const std::string& /*path*/, const Result<NodePtr>& node) {
 
 }  // namespace
 
-bool Hierarchy::DependsOnSiblings(std::string_view path, size_t view, size_t document) {
+SharedDocuments::SharedDocuments(const Hierarchy& hierarchy, MadeTexts& texts)
+    : hierarchy_(hierarchy),
+      texts_(texts),
+      dimensions_(hierarchy.shared_store(), kMaxViews, 1) {}  // each entry is charged 1
+
+bool SharedDocuments::DependsOnSiblings(std::string_view path, size_t view, size_t document) {
   if (document != kSharedDocument || path.empty()) return false;
   const View& shown = *AllViews()[view];
   return shown.places_arrays() ||
          (shown.shares_dimensions() && path.find('/') == std::string_view::npos);
 }
 
-RootDimensionsPtr Hierarchy::KnownDimensions(size_t view) const { return dimensions_.Find(view); }
+RootDimensionsPtr SharedDocuments::KnownDimensions(size_t view) const {
+  return dimensions_.Find(view);
+}
 
-Result<RootDimensionsPtr> Hierarchy::DimensionsOfRoot(size_t view, Age max_age) const {
+Result<RootDimensionsPtr> SharedDocuments::DimensionsOfRoot(size_t view, Age max_age) const {
   Age age = max_age;
   if (const auto known = KnownDimensions(view); known != nullptr && max_age.count() > 0) {
     age = std::max(age, Age(std::min(kMinPause * known->take_ns, kMaxPauseNs)));
@@ -61,7 +67,7 @@ Result<RootDimensionsPtr> Hierarchy::DimensionsOfRoot(size_t view, Age max_age) 
   return dimensions_.Get(view, age, remaker).value;
 }
 
-Result<Valid<Hierarchy::DimensionsCache::Loaded>> Hierarchy::MakeDimensions(
+Result<Valid<SharedDocuments::DimensionsCache::Loaded>> SharedDocuments::MakeDimensions(
     size_t view, Age max_age, const RootDimensionsPtr& known) const {
   const int64_t begin_ns = SteadyNowNs();
   auto made = std::make_shared<RootDimensions>();
@@ -77,19 +83,19 @@ Result<Valid<Hierarchy::DimensionsCache::Loaded>> Hierarchy::MakeDimensions(
   return Valid{DimensionsCache::Loaded{dimensions, 1}, found ? *found : Validity()};
 }
 
-Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
-                                               RootDimensions& made) const {
-  const auto root = Get("", max_age);
+Result<Validity> SharedDocuments::FindRootDimensions(size_t view, Age max_age,
+                                                     RootDimensions& made) const {
+  const auto root = hierarchy_.Get("", max_age);
   if (!root) return Fail(root);
   made.newest = (*root)->info.version;
   TakeLater(made.newest, (*root)->folder_info.version);
-  const auto children = Children(**root, max_age);
+  const auto children = hierarchy_.Children(**root, max_age);
   if (!children) return Fail(children);
   const std::vector<std::string>& names = children->value;
   Validity validity = children->validity;
   std::vector<std::string> groups;
   for (const std::string& name : names) {
-    auto child = ShownNode(name, view, max_age, IsDenied);
+    auto child = hierarchy_.ShownNode(name, view, max_age, IsDenied);
     if (!child) return Fail(child);
     if (*child == nullptr) continue;
     validity &= (*child)->freshness.validity();
@@ -102,9 +108,10 @@ Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
     made.arrays.back().array = name;
     TakeLater(made.newest, (*child)->info.version);
   }
-  const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxNodes;
+  const size_t allowed = hierarchy_.options().consolidated_max;
+  const size_t most = allowed > 0 ? allowed : kMaxNodes;
   if (names.size() > most) {
-    reports_.ReportFault(
+    hierarchy_.reports().ReportFault(
         **root, {ErrorCode::kTooLarge,
                  fmt::format("/: all dimensions carry their lengths in {}: more than {} nodes in "
                              "the root group",
@@ -123,12 +130,11 @@ Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
   return validity;
 }
 
-Result<Valid<std::set<std::string>>> Hierarchy::NamesBelow(const std::vector<std::string>& groups,
-                                                           const std::set<std::string>& names,
-                                                           size_t view, Age max_age,
-                                                           size_t budget) const {
+Result<Valid<std::set<std::string>>> SharedDocuments::NamesBelow(
+    const std::vector<std::string>& groups, const std::set<std::string>& names, size_t view,
+    Age max_age, size_t budget) const {
   std::set<std::string> found;
-  Validity validity = Moment::Now(*store_).validity();
+  Validity validity = Moment::Now(hierarchy_.store()).validity();
   size_t nodes = 0;
   const auto add = [&](const Node& node) {
     if (const auto& array = node.views[view].array) {
@@ -141,9 +147,9 @@ Result<Valid<std::set<std::string>>> Hierarchy::NamesBelow(const std::vector<std
     return ++nodes <= budget + groups.size();
   };
   for (const std::string& path : groups) {
-    const auto group = Get(path, kAnyAge);
+    const auto group = hierarchy_.Get(path, kAnyAge);
     if (!group) return Fail(group);
-    const auto walked = Walk(*group, view, max_age, IsDenied, add);
+    const auto walked = hierarchy_.Walk(*group, view, max_age, IsDenied, add);
     if (!walked) return Fail(walked);
     if (nodes > budget + groups.size()) {
       return Fail(ErrorCode::kTooLarge, "too many nodes below the root");
@@ -153,8 +159,8 @@ Result<Valid<std::set<std::string>>> Hierarchy::NamesBelow(const std::vector<std
   return Valid{std::move(found), validity};
 }
 
-Result<Valid<MadeDocument>> Hierarchy::SharedDocument(const NodePtr& node, size_t view, Age max_age,
-                                                      MadeTexts::Text* text) const {
+Result<Valid<MadeDocument>> SharedDocuments::Get(const NodePtr& node, size_t view, Age max_age,
+                                                 MadeTexts::Text* text) const {
   if (node->views[view].documents.size() <= kSharedDocument) {
     return Fail(ErrorCode::kNotFound, "{}: no such document", node->path);
   }
@@ -162,8 +168,9 @@ Result<Valid<MadeDocument>> Hierarchy::SharedDocument(const NodePtr& node, size_
                                            : ShareDimensions(node, view, max_age, text);
 }
 
-Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size_t view,
-                                                       Age max_age, MadeTexts::Text* text) const {
+Result<Valid<MadeDocument>> SharedDocuments::ShareDimensions(const NodePtr& node, size_t view,
+                                                             Age max_age,
+                                                             MadeTexts::Text* text) const {
   const NodeView& shown = node->views[view];
   Valid<MadeDocument> made{{}, node->freshness.validity()};
   made.value.version = node->info.version;
@@ -194,10 +201,10 @@ Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size
   return made;
 }
 
-Result<MadeTexts::Text> Hierarchy::SharedText(const NodePtr& node, size_t view,
+Result<MadeTexts::Text> SharedDocuments::Text(const NodePtr& node, size_t view,
                                               uint64_t text_number) const {
   return texts_.Get(text_number, node->path, [&](MadeTexts::Text& text) {
-    return SharedDocument(node, view, kAnyAge, &text).map([](const auto& made) {
+    return Get(node, view, kAnyAge, &text).map([](const auto& made) {
       return made.value.text_number;
     });
   });

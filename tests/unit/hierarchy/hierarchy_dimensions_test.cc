@@ -7,7 +7,7 @@
 #include "tests/unit/array/array_testing.h"
 #include "tests/unit/support/fake_store.h"
 #include "zarrcore/base/waiting.h"
-#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/hierarchy/shared_documents.h"
 #include "zarrcore/store/gated_store.h"
 
 namespace zarrfs::hierarchy_dimensions_test {
@@ -32,21 +32,18 @@ class HierarchyDimensions : public testing::Test {
     store_->Put("b/zarr.json", OneDimension(2, "x"));
   }
 
-  Hierarchy& hierarchy() {
-    if (!hierarchy_) hierarchy_.emplace(Gate(store_), options_, [](const Error&) {});
-    return *hierarchy_;
-  }
+  const Hierarchy& hierarchy() { return made().hierarchy; }
+  const SharedDocuments& shared() { return made().shared; }
   MadeDocument Document(const std::string& path) {
     const auto node = hierarchy().Get(path, kAnyAge);
     EXPECT_TRUE(node);
-    auto document = hierarchy().SharedDocument(*node, kNetcdf, kNow);
+    auto document = shared().Get(*node, kNetcdf, kNow);
     EXPECT_TRUE(document) << (document ? "" : document.error().message);
     return document ? document->value : MadeDocument{};
   }
   std::string NameIn(const std::string& path) {
     const MadeDocument document = Document(path);
-    const auto text =
-        hierarchy().SharedText(*hierarchy().Get(path, kAnyAge), kNetcdf, document.text_number);
+    const auto text = shared().Text(*hierarchy().Get(path, kAnyAge), kNetcdf, document.text_number);
     EXPECT_TRUE(text);
     if (!text) return "";
     EXPECT_EQ((*text)->size(), document.size);
@@ -55,17 +52,28 @@ class HierarchyDimensions : public testing::Test {
 
   std::shared_ptr<FakeStore> store_ = std::make_shared<FakeStore>();
   HierarchyOptions options_;
-  std::optional<Hierarchy> hierarchy_;
+  struct Made {
+    Hierarchy hierarchy;
+    MadeTexts texts = {};
+    SharedDocuments shared{hierarchy, texts};
+  };
+  std::unique_ptr<Made> made_;
+
+ private:
+  Made& made() {
+    if (!made_) made_.reset(new Made{Hierarchy(Gate(store_), options_, [](const Error&) {})});
+    return *made_;
+  }
 };
 
 TEST_F(HierarchyDimensions, OnlyAttributesOfNodesInTheRootGroupDependOnSiblings) {
   const size_t v2 = *ViewNumber("v2");
-  EXPECT_TRUE(Hierarchy::DependsOnSiblings("a", kNetcdf, kSharedDocument));
-  EXPECT_FALSE(Hierarchy::DependsOnSiblings("a", kNetcdf, 0));
-  EXPECT_FALSE(Hierarchy::DependsOnSiblings("a", v2, kSharedDocument));
-  EXPECT_FALSE(Hierarchy::DependsOnSiblings("", kNetcdf, kSharedDocument));
-  EXPECT_FALSE(Hierarchy::DependsOnSiblings("g/a", kNetcdf, kSharedDocument));
-  EXPECT_TRUE(Hierarchy::DependsOnSiblings("g/a", *ViewNumber("gdal"), kSharedDocument));
+  EXPECT_TRUE(SharedDocuments::DependsOnSiblings("a", kNetcdf, kSharedDocument));
+  EXPECT_FALSE(SharedDocuments::DependsOnSiblings("a", kNetcdf, 0));
+  EXPECT_FALSE(SharedDocuments::DependsOnSiblings("a", v2, kSharedDocument));
+  EXPECT_FALSE(SharedDocuments::DependsOnSiblings("", kNetcdf, kSharedDocument));
+  EXPECT_FALSE(SharedDocuments::DependsOnSiblings("g/a", kNetcdf, kSharedDocument));
+  EXPECT_TRUE(SharedDocuments::DependsOnSiblings("g/a", *ViewNumber("gdal"), kSharedDocument));
 }
 
 TEST_F(HierarchyDimensions, AttributesThatFewerPeopleMayReadAreNotRepeated) {
@@ -76,13 +84,13 @@ TEST_F(HierarchyDimensions, AttributesThatFewerPeopleMayReadAreNotRepeated) {
   for (const bool is_for_others : {false, true}) {
     options_.is_for_others = is_for_others;
     for (const uint32_t mode : {0644U, 0600U}) {
-      hierarchy_.reset();
+      made_.reset();
       store_->SetOwner("raster/zarr.json", 0644, 0, 0);
       store_->SetOwner("crs/zarr.json", mode, 0, 0);
       const auto node = hierarchy().Get("raster", kNow);
       ASSERT_TRUE(node);
       MadeTexts::Text text;
-      ASSERT_TRUE(hierarchy().SharedDocument(*node, *ViewNumber("gdal"), kNow, &text));
+      ASSERT_TRUE(shared().Get(*node, *ViewNumber("gdal"), kNow, &text));
       EXPECT_EQ(Contains(*text, "_CRS"), !is_for_others || mode == 0644) << mode;
     }
   }
@@ -103,7 +111,7 @@ TEST_F(HierarchyDimensions, ADocumentIsTheSameUntilItsNamesChange) {
   EXPECT_EQ(NameIn("b"), "x_2");
   EXPECT_NE(Document("b").text_number, b.text_number);
   EXPECT_GT(Document("b").version.ctime_ns, b.version.ctime_ns) << "copies see that it is newer";
-  EXPECT_TRUE(hierarchy().SharedText(*hierarchy().Get("b", kAnyAge), kNetcdf, b.text_number))
+  EXPECT_TRUE(shared().Text(*hierarchy().Get("b", kAnyAge), kNetcdf, b.text_number))
       << "for who has it open";
 
   store_->Remove("x");
@@ -117,9 +125,9 @@ TEST_F(HierarchyDimensions, AnArrayThatIsNewerThanWhatIsKnownOfItsSiblingsIsLook
   store_->Put("b/zarr.json", OneDimension(5, "x"));
   const auto node = hierarchy().Get("b", kNow);
   ASSERT_TRUE(node);
-  const auto document = hierarchy().SharedDocument(*node, kNetcdf, kAnyAge);
+  const auto document = shared().Get(*node, kNetcdf, kAnyAge);
   ASSERT_TRUE(document);
-  const auto text = hierarchy().SharedText(*node, kNetcdf, document->value.text_number);
+  const auto text = shared().Text(*node, kNetcdf, document->value.text_number);
   ASSERT_TRUE(text);
   EXPECT_TRUE(Contains(**text, "\"x_5\""));
 }
@@ -181,7 +189,7 @@ TEST_F(HierarchyDimensions, AThreadThatMayNotWaitIsAnsweredAtOnce) {
   for (const FakeStore::Call call : FakeStore::kAllCalls) store_->Block(call, "");
   {
     const NoWaiting no_waiting;
-    const auto document = hierarchy().SharedDocument(*node, kNetcdf, kNow);
+    const auto document = shared().Get(*node, kNetcdf, kNow);
     ASSERT_FALSE(document);
     EXPECT_EQ(document.error().code, ErrorCode::kWouldBlock);
   }

@@ -14,6 +14,7 @@
 #include "tests/unit/support/fake_store.h"
 #include "tests/unit/support/memory.h"
 #include "zarrcore/base/waiting.h"
+#include "zarrcore/hierarchy/consolidated.h"
 #include "zarrcore/store/gated_store.h"
 
 namespace zarrfs::hierarchy_test {
@@ -58,6 +59,8 @@ struct Fixture {
   std::mutex mutex;
   Names reports;
   Hierarchy hierarchy;
+  MadeTexts texts;
+  ConsolidatedDocuments consolidated{hierarchy, texts};
 };
 
 const size_t kV2 = *ViewNumber("v2");
@@ -811,11 +814,11 @@ constexpr std::string_view kConsolidatedGroup =
         "consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": {"old": {}}}})";
 
 Json TextOf(const Fixture& fixture, const std::string& path, size_t view) {
-  const auto consolidated = fixture.hierarchy.Consolidate(fixture.Node(path), view, kNow);
+  const auto consolidated = fixture.consolidated.Get(fixture.Node(path), view, kNow);
   EXPECT_TRUE(consolidated) << (consolidated ? "" : consolidated.error().message);
   if (!consolidated || (*consolidated)->is_too_large) return "none";
   const auto text =
-      *fixture.hierarchy.ConsolidatedText(fixture.Node(path), view, (*consolidated)->text_number);
+      *fixture.consolidated.Text(fixture.Node(path), view, (*consolidated)->text_number);
   EXPECT_EQ(text->size(), (*consolidated)->size);
   const auto json = ParseJson(*text, path);
   EXPECT_TRUE(json) << *text;
@@ -870,7 +873,7 @@ TEST(Hierarchy, ConsolidatedDocumentRepeatsThoseOfAllNodesShown) {
 TEST(Hierarchy, ConsolidatedDocumentIsTheSameUntilSomethingBelowChanges) {
   const Fixture fixture;
   PutTree(*fixture.store);
-  const auto get = [&] { return *fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow); };
+  const auto get = [&] { return *fixture.consolidated.Get(fixture.Node(""), kV2, kNow); };
   const auto first = get();
   EXPECT_EQ(get(), first);
   fixture.store->Put("g/zarr.json", kGroup);  // the same text
@@ -879,7 +882,7 @@ TEST(Hierarchy, ConsolidatedDocumentIsTheSameUntilSomethingBelowChanges) {
   fixture.store->Put("g/zarr.json", kConsolidatedGroup);  // other attributes
   const auto other = get();
   EXPECT_NE(other->text_number, first->text_number);
-  EXPECT_TRUE(fixture.hierarchy.ConsolidatedText(fixture.Node(""), kV2, first->text_number))
+  EXPECT_TRUE(fixture.consolidated.Text(fixture.Node(""), kV2, first->text_number))
       << "for who has it open";
   fixture.store->Remove("g/b");
   EXPECT_EQ(Keys(TextOf(fixture, "g", kV2)["metadata"]), (Names{".zgroup", ".zattrs"}));
@@ -888,7 +891,7 @@ TEST(Hierarchy, ConsolidatedDocumentIsTheSameUntilSomethingBelowChanges) {
 TEST(Hierarchy, WhatIsNotKeptIsReadAgainAndToldOnce) {
   Fixture fixture(false, {.node_cache_bytes = 1});
   PutTree(*fixture.store);
-  const auto first = *fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow);
+  const auto first = *fixture.consolidated.Get(fixture.Node(""), kV2, kNow);
   const size_t told = fixture.reports.size();
   EXPECT_GT(told, 0U);
   // (Each split of the cache keeps its newest entry: more of them than there are splits.)
@@ -900,7 +903,7 @@ TEST(Hierarchy, WhatIsNotKeptIsReadAgainAndToldOnce) {
   for (int i = 0; i < 200; ++i) (void)fixture.Node(fmt::format("more/{}", i));
   EXPECT_TRUE(node.expired()) << "nobody holds it";
   fixture.store->Remove("more");
-  EXPECT_EQ((*fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow))->text_number,
+  EXPECT_EQ((*fixture.consolidated.Get(fixture.Node(""), kV2, kNow))->text_number,
             first->text_number);
   EXPECT_EQ(fixture.reports.size(), told);
 }
@@ -965,14 +968,14 @@ TEST(Hierarchy, ConsolidatedDocumentFailsRatherThanLeaveOutWhatCannotBeReadNow) 
   const Fixture fixture;
   PutTree(*fixture.store);
   fixture.store->FailAllWith("g/b/zarr.json", {ErrorCode::kIo, "cable pulled"});
-  const auto failed = fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow);
+  const auto failed = fixture.consolidated.Get(fixture.Node(""), kV2, kNow);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, ErrorCode::kIo);
   fixture.store->FailAllWith("g/b/zarr.json", {ErrorCode::kPermissionDenied, "not for you"});
   EXPECT_FALSE(TextOf(fixture, "", kV2)["metadata"].contains("g/b/.zarray"));
   fixture.store->ClearFaults();
   fixture.store->Put("g/b/zarr.json", "{\"zarr_format\": 3");
-  EXPECT_FALSE(fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow));
+  EXPECT_FALSE(fixture.consolidated.Get(fixture.Node(""), kV2, kNow));
 }
 
 TEST(Hierarchy, ConsolidatedDocumentOfAMountForOthersRepeatsNothingThatIsLessOpenThanItsGroup) {

@@ -16,6 +16,7 @@
 #include "tools/zarrctl/page/orientation.h"
 #include "tools/zarrctl/page/picture.h"
 #include "tools/zarrctl/stored_chunks.h"
+#include "zarrcore/hierarchy/whole_files.h"
 #include "zarrcore/metadata/base64.h"
 
 namespace zarrfs::ctl {
@@ -145,8 +146,7 @@ class SectionMaker {
     for (size_t v = 0; v < AllViews().size(); ++v) {
       if (AllViews()[v]->file_of() != FileOf::kGroups) continue;
       if (context_.budget.is_over()) return Say("its files were not examined");
-      const auto node = context_.hierarchy.Get(of_.path, kAnyAge);
-      const auto file = node ? context_.hierarchy.Assemble(*node, v, kAnyAge) : Fail(node);
+      const auto file = WholeFiles(context_.hierarchy).Assemble(of_.path, v, kAnyAge);
       if (!file) {
         Say(fmt::format("{}: {}", AllViews()[v]->name(), file.error().message));
         continue;

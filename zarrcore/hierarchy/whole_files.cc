@@ -1,9 +1,10 @@
-// The part of Hierarchy that makes files from whole arrays and groups, and names the files.
+#include "zarrcore/hierarchy/whole_files.h"
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/hierarchy/remaker.h"
 #include "zarrcore/hierarchy/source_documents.h"
 #include "zarrcore/local/path_modes.h"
 #include "zarrcore/open/source.h"
@@ -14,6 +15,8 @@ namespace {
 // Approximate memory of a file without its header, and of each array in it.
 constexpr size_t kBytesOfFile = 1024;
 constexpr size_t kBytesOfPart = 512;
+
+constexpr size_t kFilesBytes = 16u << 20;  // for the headers of files
 
 constexpr size_t kMaxNameLength = 255;
 
@@ -62,9 +65,9 @@ bool IsCoordinate(const Node& node, const std::string& name, uint64_t length) {
   return array->dimension_names && array->dimension_names->front() == name;
 }
 
-// The key of a node's file in the cache of files.
-std::string KeyOfFile(const Node& node, size_t view) {
-  return fmt::format("{} {}", view, node.path);
+// The key in the cache of the file that a view makes from the node at `path`.
+std::string KeyOfFile(const std::string& path, size_t view) {
+  return fmt::format("{} {}", view, path);
 }
 
 // True if both files were made from the same stored objects.
@@ -86,10 +89,13 @@ void Restrict(ObjectInfo& info, const Node& node) {
 
 }  // namespace
 
-Result<bool> Hierarchy::HasFileOrFolder(const std::string& path, size_t view, bool file,
-                                        Age max_age) const {
+WholeFiles::WholeFiles(const Hierarchy& hierarchy)
+    : hierarchy_(hierarchy), files_(hierarchy.shared_store(), kFilesBytes) {}
+
+Result<bool> WholeFiles::HasFileOrFolder(const std::string& path, size_t view, bool file,
+                                         Age max_age) const {
   const FileOf of = AllViews()[view]->file_of();
-  const auto node = GetOutline(path, max_age);
+  const auto node = hierarchy_.GetOutline(path, max_age);
   if (!node && node.error().code == ErrorCode::kNotFound) return false;
   if (!node && node.error().code == ErrorCode::kWouldBlock) return Fail(node);
   // A node that cannot be read may be an array or a group, so both are assumed.
@@ -98,10 +104,11 @@ Result<bool> Hierarchy::HasFileOrFolder(const std::string& path, size_t view, bo
   return file ? MakesFile(**node, (*node)->is_array, is_group, of) : is_group;
 }
 
-Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Age max_age) const {
+Result<std::string> WholeFiles::Name(const std::string& path, size_t view, Age max_age) const {
   const std::string suffix(AllViews()[view]->suffix());
   const std::string folder(FolderOf(path));
-  const std::string name = path.empty() ? NameOfSource(store_->name()) : std::string(NameOf(path));
+  const std::string name =
+      path.empty() ? NameOfSource(hierarchy_.store().name()) : std::string(NameOf(path));
   std::optional<Result<std::vector<std::string>>> listed;
   const auto has = [&](const std::string& base, bool file) -> Result<bool> {
     const std::string node = file ? base : base + suffix;
@@ -110,8 +117,9 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
     // HasFileOrFolder() also returns true for a node that cannot be read, so a listing must prove
     // that the node exists.
     if (!listed) {
-      const auto group = Get(folder, max_age);
-      listed = group ? NamesOfNodes(**group) : Result<std::vector<std::string>>(Fail(group));
+      const auto group = hierarchy_.Get(folder, max_age);
+      listed = group ? hierarchy_.CandidateNames(**group)
+                     : Result<std::vector<std::string>>(Fail(group));
     }
     if (!*listed && listed->error().code == ErrorCode::kWouldBlock) return Fail(*listed);
     if (!*listed) return false;
@@ -146,8 +154,8 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
   return base + suffix;
 }
 
-Result<std::optional<std::string>> Hierarchy::PathOfFile(const std::string& folder, size_t view,
-                                                         std::string_view name, Age max_age) const {
+Result<std::optional<std::string>> WholeFiles::PathOf(const std::string& folder, size_t view,
+                                                      std::string_view name, Age max_age) const {
   const std::string_view suffix = AllViews()[view]->suffix();
   if (!name.ends_with(suffix) || name.size() == suffix.size()) return std::nullopt;
   std::string base(name.substr(0, name.size() - suffix.size()));
@@ -155,23 +163,23 @@ Result<std::optional<std::string>> Hierarchy::PathOfFile(const std::string& fold
     const std::string path = JoinKey(folder, base);
     const auto has_file = HasFileOrFolder(path, view, true, max_age);
     if (!has_file) return Fail(has_file);
-    const auto called = *has_file ? FileName(path, view, max_age) : Result<std::string>("");
+    const auto called = *has_file ? Name(path, view, max_age) : Result<std::string>("");
     if (!called) return Fail(called);
     if (*called == name) return path;
     if (!base.ends_with('_') || base.size() == 1) break;
     base.pop_back();
   }
   if (!folder.empty()) return std::nullopt;
-  const auto root = Get("", max_age);
+  const auto root = hierarchy_.Get("", max_age);
   if (!root) return Fail(root);
   if (!MakesFile(**root, AllViews()[view]->file_of())) return std::nullopt;
-  const auto called = FileName("", view, max_age);
+  const auto called = Name("", view, max_age);
   if (!called) return Fail(called);
   return *called == name ? std::optional<std::string>("") : std::nullopt;
 }
 
-Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node, size_t view,
-                                                            Age max_age) const {
+Result<Valid<std::vector<NodePtr>>> WholeFiles::ArraysOf(const NodePtr& node, size_t view,
+                                                         Age max_age) const {
   std::vector<NodePtr> arrays;
   Validity validity = node->freshness.validity();
   if (node->array() != nullptr) {
@@ -182,7 +190,8 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
   if (!MakesFile(*node, AllViews()[view]->file_of())) {
     return Fail(ErrorCode::kStale, "{}: no longer an array", node->path);
   }
-  const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxArrays;
+  const size_t allowed = hierarchy_.options().consolidated_max;
+  const size_t most = allowed > 0 ? allowed : kMaxArrays;
   Result<void> added;
   const auto add = [&](const std::string& /*name*/, const Result<NodePtr>& child) {
     // A node that cannot be read may be an array. A file without that array would claim that the
@@ -199,7 +208,7 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
     }
     return added.has_value();
   };
-  const auto visited = VisitChildren(
+  const auto visited = hierarchy_.VisitChildren(
       *node, max_age, [](const std::vector<std::string>& /*names*/) {}, add);
   if (!visited) return Fail(visited);
   if (!added) return Fail(added);
@@ -210,9 +219,9 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
 }
 
 // xarray writes shared coordinates only to the nearest common ancestor of the groups that use them.
-Result<Validity> Hierarchy::AddCoordinatesAbove(const NodePtr& group, size_t view, Age max_age,
-                                                std::vector<NodePtr>& arrays) const {
-  Validity validity = Moment::Now(*store_).validity();
+Result<Validity> WholeFiles::AddCoordinatesAbove(const NodePtr& group, size_t view, Age max_age,
+                                                 std::vector<NodePtr>& arrays) const {
+  Validity validity = Moment::Now(hierarchy_.store()).validity();
   std::set<std::string> present;
   std::set<std::pair<std::string, uint64_t>> wanted;
   for (const NodePtr& array : arrays) {
@@ -225,24 +234,25 @@ Result<Validity> Hierarchy::AddCoordinatesAbove(const NodePtr& group, size_t vie
     }
   }
   std::erase_if(wanted, [&](const auto& each) { return present.contains(each.first); });
-  const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxArrays;
+  const size_t allowed = hierarchy_.options().consolidated_max;
+  const size_t most = allowed > 0 ? allowed : kMaxArrays;
   if (wanted.size() > most) {
     return Fail(ErrorCode::kTooLarge, "{}: no file in {}: more than {} dimensions", group->path,
                 AllViews()[view]->name(), most);
   }
   for (std::string path = group->path; !path.empty() && !wanted.empty();) {
     path = FolderOf(path);
-    const auto above = Get(path, kAnyAge);
+    const auto above = hierarchy_.Get(path, kAnyAge);
     if (!above) return Fail(above);
     validity &= (*above)->freshness.validity();
     for (auto each = wanted.begin(); each != wanted.end();) {
       const auto& [name, length] = *each;
       auto found = IsNodeNameBelow(**above, name)
-                       ? Get(JoinKey(path, name), max_age)
+                       ? hierarchy_.Get(JoinKey(path, name), max_age)
                        : Result<NodePtr>(Fail(ErrorCode::kNotFound, "{}: no node", name));
       if (!found && found.error().code != ErrorCode::kNotFound) return Fail(found);
       validity &= found ? (*found)->freshness.validity()
-                        : ValidityOfAbsence(JoinKey(path, name), found.error());
+                        : hierarchy_.ValidityOfAbsence(JoinKey(path, name), found.error());
       if (found && (*found)->unreadable() != nullptr) {
         return tl::unexpected(*(*found)->unreadable());
       }
@@ -261,31 +271,32 @@ Result<Validity> Hierarchy::AddCoordinatesAbove(const NodePtr& group, size_t vie
   return validity;
 }
 
-AssembledPtr Hierarchy::KnownFile(const Node& node, size_t view) const {
-  return assembled_.Find(KeyOfFile(node, view));
+AssembledPtr WholeFiles::Known(const std::string& path, size_t view) const {
+  return files_.Find(KeyOfFile(path, view));
 }
 
-Result<AssembledPtr> Hierarchy::Assemble(const NodePtr& node, size_t view, Age max_age) const {
-  const std::string key = KeyOfFile(*node, view);
-  Remaker<AssembledCache> remaker(
-      [&](const AssembledPtr& known) { return MakeAssembled(node->path, view, max_age, known); });
-  return assembled_.Get(key, max_age, remaker).value;
+Result<AssembledPtr> WholeFiles::Assemble(const std::string& path, size_t view, Age max_age) const {
+  const std::string key = KeyOfFile(path, view);
+  Remaker<Cache> remaker(
+      [&](const AssembledPtr& known) { return Make(path, view, max_age, known); });
+  return files_.Get(key, max_age, remaker).value;
 }
 
-Scan Hierarchy::ScanFor(const Node& array, size_t view, Age max_age,
-                        const AssembledPtr& known) const {
+Scan WholeFiles::ScanFor(const Node& array, size_t view, Age max_age,
+                         const AssembledPtr& known) const {
   const Scan* before = nullptr;
   if (known != nullptr) {
     const auto found = known->scans.find(array.path);
     if (found != known->scans.end()) before = &found->second;
   }
-  Scan scan = ScanElements(*store_, array, max_age, options_.string_scan, before);
+  Scan scan =
+      ScanElements(hierarchy_.store(), array, max_age, hierarchy_.options().string_scan, before);
   const bool is_told = !scan.range && !scan.failure && HasTexts(array);
   if (is_told && !array.views[view].has_texts) ReportLeftOut(array, view, scan.why_not);
   return scan;
 }
 
-void Hierarchy::ReportLeftOut(const Node& node, size_t view, std::string_view note) const {
+void WholeFiles::ReportLeftOut(const Node& node, size_t view, std::string_view note) const {
   const std::string_view what =
       node.views[view].has_texts ? "not shown in" : "left out of the file in";
   const Error error{ErrorCode::kUnsupported,
@@ -293,21 +304,22 @@ void Hierarchy::ReportLeftOut(const Node& node, size_t view, std::string_view no
                                 AllViews()[view]->name(), note)};
   // A type that the file format lacks is not a fault of the store.
   if (HasTexts(node)) {
-    reports_.ReportFault(node, error);
+    hierarchy_.reports().ReportFault(node, error);
   } else {
-    reports_.ReportNote(node, error);
+    hierarchy_.reports().ReportNote(node, error);
   }
 }
 
-Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
-    const std::string& path, size_t view, Age max_age, const AssembledPtr& known) const {
-  const auto node = Get(path, max_age);
+Result<Valid<WholeFiles::Cache::Loaded>> WholeFiles::Make(const std::string& path, size_t view,
+                                                          Age max_age,
+                                                          const AssembledPtr& known) const {
+  const auto node = hierarchy_.Get(path, max_age);
   if (!node) return Fail(node);
   if (const Error* const error = (*node)->unreadable()) return tl::unexpected(*error);
   auto made = std::make_shared<Assembled>();
   made->info = (*node)->info;
   made->info.mode &= (*node)->attributes_mode & ~0111u;
-  auto found = ArraysOfFile(*node, view, max_age);
+  auto found = ArraysOf(*node, view, max_age);
   if (!found) return Fail(found);
   made->arrays = std::move(found->value);
   Validity validity = found->validity;
@@ -332,28 +344,30 @@ Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
     }
     return Result<ElementRange>(Fail(ErrorCode::kUnsupported, "{}", seen.why_not));
   };
-  const FileSource source{(*node)->group(), arrays, NameOf(path), scan, options_.netcdf};
+  const FileSource source{(*node)->group(), arrays, NameOf(path), scan,
+                          hierarchy_.options().netcdf};
   auto file = AllViews()[view]->Assemble(source);
   if (failed) return tl::unexpected(*failed);
   if (!file) return Fail(file.error().code, "{}: {}", path, file.error().message);
   made->file = std::move(*file);
   for (const std::string& note : made->file.notes) ReportLeftOut(**node, view, note);
   if (!made->file.why_cdf5.empty()) {
-    reports_.ReportNote(**node, {ErrorCode::kUnsupported,
-                                 fmt::format("{}: the file in {} is {}", path.empty() ? "/" : path,
-                                             AllViews()[view]->name(), made->file.why_cdf5)});
+    hierarchy_.reports().ReportNote(
+        **node,
+        {ErrorCode::kUnsupported, fmt::format("{}: the file in {} is {}", path.empty() ? "/" : path,
+                                              AllViews()[view]->name(), made->file.why_cdf5)});
   }
   made->digest = DigestOfFile(*made);
   const size_t charge =
       kBytesOfFile + made->file.header.capacity() + made->file.parts.size() * kBytesOfPart;
   if (known != nullptr && known->digest == made->digest && known->arrays == made->arrays &&
       HaveSameScans(*known, *made)) {
-    return Valid{AssembledCache::Loaded{known, charge}, validity};
+    return Valid{Cache::Loaded{known, charge}, validity};
   }
   auto memory = ProcessMemory().Take(charge);
   if (!memory) return Fail(memory);
   made->memory = std::move(*memory);
-  return Valid{AssembledCache::Loaded{made, charge}, validity};
+  return Valid{Cache::Loaded{made, charge}, validity};
 }
 
 }  // namespace zarrfs
