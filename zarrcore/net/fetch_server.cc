@@ -103,7 +103,8 @@ class FetchServer {
   std::deque<Origin> origins_;  // indexed by FetchRequest::store; elements never move
   uint64_t generation_ = 1;
   uint64_t hello_ = 0;  // the id of the last Hello
-  Jobs waiting_;        // in order of arrival, except that jobs whose transfer has ended are first
+  // Jobs whose transfer has ended return to the front, jobs from disk_ to the end.
+  Jobs waiting_;
   Jobs running_;
   FetchDisk disk_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;

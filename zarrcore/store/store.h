@@ -100,7 +100,7 @@ struct ReadAnswer {
 /// The information about an object that a listing contains besides the name.
 struct ListedObject {
   std::shared_ptr<const Object> object;  // never null
-  int64_t asked_ns = 0;                  // SteadyNowNs() before the listing was requested
+  int64_t asked_ns = 0;                  // SteadyNowNs() before the page was requested
 };
 
 struct ListEntry {
