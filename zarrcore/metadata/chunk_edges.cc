@@ -65,7 +65,7 @@ Result<std::vector<EdgeRun>> ParseChunkEdges(const Json& document, uint64_t exte
                   key);
     }
     sum = *end;
-    // Cannot overflow, because every length is at least 1, so the count is at most the sum.
+    // The number of chunks cannot overflow. Every length is at least 1, so it is at most the sum.
     chunks += edges->count;
   }
   if (runs.empty() || sum < extent) {

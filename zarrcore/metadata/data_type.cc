@@ -110,7 +110,7 @@ Result<DataType> ParseFixedLength(const Named& named, DataKind kind, std::string
                 "{}: data_type: expected raw_bytes with length_bytes up to {}, found {}", key,
                 kMaxItemBytes, *length);
   }
-  // Readers disagree on strings of length 0, so this is treated as an unknown type.
+  // Readers disagree on strings of length 0, so such a type is treated as unknown.
   if (*length == 0 || *length > kMaxItemBytes) return OtherType(named.name);
   if (kind == kRaw) return RawType(*length);
   return MakeType(named.name, kind, *length);

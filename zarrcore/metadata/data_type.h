@@ -49,7 +49,7 @@ struct DataType {
   size_t item_size = 0;             // bytes per element; 0 if variable or unknown
   Json document = {};               // the value of "data_type" in zarr.json; null for a field
   std::string time_unit = {};       // the unit of dates, as numpy writes it: "us", "D", "generic"
-  uint32_t time_scale = 1;          // units per integer step of dates
+  uint32_t time_scale = 1;          // time units per integer step, for dates
   std::vector<StructField> fields;  // the fields of a struct, at least one, with unique names
 
   /// The number of bytes that are reversed together to change the byte order: the whole item, or a

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 3> kDecisiveAttributes = {"_FillValue", "
 // Adds the names of all attributes and the values of kDecisiveAttributes to the digest.
 bool AddAttributes(JsonScanner& scanner, DigestBuilder& digest) {
   return scanner.Object([&](std::string_view name) {
-    // An escaped name may spell the name of a decisive attribute.
+    // Refuse an escaped name, because it may spell the name of a decisive attribute.
     if (name.find('\\') != name.npos) return false;
     digest.Add(name);
     name = name.substr(1, name.size() - 2);

@@ -16,13 +16,13 @@ namespace zarrfs {
 /// Unused bits of a narrow number are 0.
 using FillBytes = std::vector<std::byte>;
 
-/// Parses a fill value in every spelling of the specification, its drafts and its writers: numbers,
-/// "NaN", "Infinity", "-Infinity", "+Infinity", the bits as "0x…" or "0b…" with optional leading
-/// zeros, integral floats up to 2^53 for integers, 0/1 for bool, [re, im] or a number for complex,
-/// "NaT" or an integer for dates, a list of byte values or base64 for raw and other bytes, strings
-/// for string types, an object or base64 of the little-endian element for structs, null for zero
-/// bytes. Strings longer than a fixed length are truncated, as in numpy. kDamaged, with value and
-/// type, for anything else and for numbers out of range. Empty for kOther.
+/// Parses a fill value in any spelling that the specification, its drafts or known writers use:
+/// numbers, "NaN", "Infinity", "-Infinity", "+Infinity", the bits as "0x…" or "0b…" with optional
+/// leading zeros, integral floats up to 2^53 for integers, 0/1 for bool, [re, im] or a number for
+/// complex, "NaT" or an integer for dates, a list of byte values or base64 for raw and other bytes,
+/// strings for string types, an object or base64 of the little-endian element for structs, null for
+/// zero bytes. Strings longer than a fixed length are truncated, as in numpy. kDamaged, with value
+/// and type, for anything else and for numbers out of range. Empty for kOther.
 [[nodiscard]] Result<FillBytes> ParseFillValue(const Json& document, const DataType& type,
                                                std::string_view key);
 

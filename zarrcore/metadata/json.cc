@@ -132,7 +132,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
                    const nlohmann::detail::exception& exception) override {
     position_ = position;
     // The message has the form "[json.exception.parse_error.101] parse error at line 1, column 2:
-    // syntax error while ...". Only its end is kept.
+    // syntax error while ...". Keep only the end of the message.
     std::string_view message = exception.what();
     if (const size_t end = message.find("] "); end != message.npos) message.remove_prefix(end + 2);
     if (message.starts_with("parse error")) {

@@ -15,7 +15,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxNotes = 16;  // per document
+constexpr size_t kMaxNotes = 16;  // maximum number of notes per document
 
 // The UTF-16 code unit of an escape "\uXXXX" at the beginning of `text`.
 std::optional<unsigned> EscapedUnit(std::string_view text) {

@@ -174,7 +174,7 @@ Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string
   ChunkKeyEncoding encoding;
   const Json& suffix = MemberOrNull(named->configuration, "suffix");
   if (named->name == "suffix") {
-    // The specification uses two spellings of this member.
+    // The specification spells this member both "base-encoding" and "base_encoding".
     const Json* base = &MemberOrNull(named->configuration, "base-encoding");
     if (base->is_null()) base = &MemberOrNull(named->configuration, "base_encoding");
     auto before = base->is_null() ? encoding : ParseChunkKeyEncoding(*base, key);

@@ -1,9 +1,9 @@
 // Parses zarr.json of arrays and groups into immutable values.
 //
-// Reads the core specification 3.1 and the older spellings found in real stores: missing or empty
-// codecs, "endian" for "bytes", short-hand strings, a separator next to the name, empty
-// storage_transformers and extensions. Refuses documents that it would misread. These are documents
-// with unknown top-level members, except objects with must_understand false; with storage
+// Reads documents of the core specification 3.1, and the older spellings found in real stores:
+// missing or empty codecs, "endian" for "bytes", short-hand strings, a separator next to the name,
+// empty storage_transformers and extensions. Refuses documents that it would misread. These are
+// documents with unknown top-level members, except objects with must_understand false; with storage
 // transformers; with chunk grids other than regular and rectilinear; with shapes whose element
 // count overflows 64 bits; and with outer chunks of 2^63 bytes or more.
 //
@@ -27,7 +27,7 @@
 
 namespace zarrfs {
 
-inline constexpr uint64_t kMaxMetadataBytes = 64u << 20;  // per zarr.json
+inline constexpr uint64_t kMaxMetadataBytes = 64u << 20;  // per document
 inline constexpr size_t kMaxRank = 32;
 /// Maximum number of codecs in a chain. Each codec processes the whole chunk.
 inline constexpr size_t kMaxCodecs = 64;

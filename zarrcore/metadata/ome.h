@@ -25,8 +25,8 @@ struct OmePlace {
 };
 
 /// True if a group with these attributes is an OME group: it contains images, labels or plates. An
-/// attribute is recognized as OME-Zarr by its structure, never just by its name, because boreholes
-/// have a `well`, and GeoZarr has `multiscales`.
+/// attribute is recognized as OME-Zarr by its structure, never just by its name, because borehole
+/// data may have an attribute `well`, and GeoZarr has `multiscales`.
 [[nodiscard]] bool IsOme(const Json& attributes, const OmePlace& place);
 
 /// Returns the `attributes` of a group with the members of a 0.5 `ome` moved to the top level. An
@@ -45,8 +45,8 @@ struct OmePlace {
 [[nodiscard]] OmeAttributes Ome06AsOme05(Json attributes);
 
 /// The names of the axes of the array called `array` in a group with these `attributes`, if the
-/// group is an image of 0.4 and the array is one of its resolutions. Otherwise empty. 0.5 requires
-/// these names as dimension_names.
+/// group is an image of 0.4 and the array is one of its resolutions. Otherwise empty. OME-Zarr 0.5
+/// requires these names as dimension_names.
 [[nodiscard]] std::vector<std::string> AxesIn04(const Json& attributes, std::string_view array);
 
 }  // namespace zarrfs

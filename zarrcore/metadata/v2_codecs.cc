@@ -40,7 +40,7 @@ Json IntegerOr(const Json& configuration, const char* name, int64_t otherwise) {
 Json BloscConfiguration(const Json& given, size_t item_size) {
   constexpr std::array kShuffles = {"noshuffle"sv, "shuffle"sv, "bitshuffle"sv};
   const Json shuffle = IntegerOr(given, "shuffle", 1);
-  // -1 selects a shuffle by item size.
+  // With shuffle -1, the item size selects the shuffle.
   std::string_view shuffle_name = item_size == 1 ? "bitshuffle" : "shuffle";
   if (shuffle == 0 || shuffle == 1 || shuffle == 2) shuffle_name = kShuffles[shuffle.get<size_t>()];
   const Json& cname = MemberOrNull(given, "cname");
