@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kCopiesOfDocuments = 8;
 constexpr uint64_t kMemoryAtOnce = 64u << 10;
 
-// Capacity of the cache in bytes, excluding the bytes of the documents.
+// Capacity of the cache of consolidated documents in bytes, excluding the documents' own bytes.
 constexpr size_t kConsolidatedBytes = 8u << 20;
 
 std::string ConsolidatedKey(const Node& group, size_t view) {

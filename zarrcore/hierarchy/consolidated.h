@@ -1,5 +1,5 @@
 // ConsolidatedDocuments: the documents of a group and of all nodes below it, as one document per
-// view. Thread-safe. Calls may wait for the store, as those of Hierarchy.
+// view. Thread-safe. Calls may wait for the store, like those of Hierarchy.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class ConsolidatedDocuments {
   /// empty. Omits nodes that the mount may not read. If other users may access the mount, also
   /// omits nodes with stricter permissions than the group. Fails if any other node cannot be read.
   [[nodiscard]] Result<ConsolidatedPtr> Get(const NodePtr& group, size_t view, Age max_age) const;
-  /// The cached document, or null. Makes no requests to the store.
+  /// The cached consolidated document, or null. Makes no requests to the store.
   [[nodiscard]] ConsolidatedPtr Known(const Node& group, size_t view) const;
   /// The bytes of version `text_number` of a group's document. kStale if the document has changed.
   [[nodiscard]] Result<MadeTexts::Text> Text(const NodePtr& group, size_t view,
@@ -47,8 +47,8 @@ class ConsolidatedDocuments {
  private:
   using Cache = RevalidatingCache<std::string, Consolidated>;
 
-  // Makes the document; returns `known` (may be null) if nothing has changed. Stores the bytes of a
-  // new document in `text` unless it is null.
+  // Makes the consolidated document; returns `known` (may be null) if nothing has changed. Stores
+  // the bytes of a new document in `text` unless it is null.
   [[nodiscard]] Result<Valid<Cache::Loaded>> Make(const NodePtr& group, size_t view, Age max_age,
                                                   const ConsolidatedPtr& known,
                                                   MadeTexts::Text* text = nullptr) const;

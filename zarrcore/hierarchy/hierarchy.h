@@ -10,8 +10,8 @@
 // cached and the layout is the same.
 //
 // Every member may be called from any thread. A call may wait for the store. If the thread may not
-// wait (base/waiting.h), the call fails with kWouldBlock. Known…(), IsFresh() and Shows() make no
-// requests to the store. No lock is held during requests to the store.
+// wait (base/waiting.h), the call fails with kWouldBlock. IsFresh() and Shows() make no requests to
+// the store. No lock is held during requests to the store.
 #pragma once
 
 #include <functional>
@@ -87,7 +87,7 @@ class Hierarchy {
                                                const VisitChild& visit) const;
 
   /// The sorted names of the additional files in an OME group (Node::is_file). Empty for any other
-  /// node. Errors and validity are those of Children().
+  /// node. Fails like Children(). The validity covers the names and the files.
   [[nodiscard]] Result<Valid<std::vector<std::string>>> Files(const Node& node, Age max_age) const;
 
   /// True if view number `view` lists the node `name` below its parent.
@@ -105,7 +105,7 @@ class Hierarchy {
   /// name. The validity covers all these nodes.
   [[nodiscard]] Result<Validity> Walk(const NodePtr& top, size_t view, Age max_age,
                                       const LeaveOut& leave_out, const Visit& visit) const;
-  /// The node at `path`. Null if it does not exist or the view does not show it.
+  /// The node at `path`. Null if the node does not exist or the view does not show it.
   [[nodiscard]] Result<NodePtr> ShownNode(const std::string& path, size_t view, Age max_age,
                                           const LeaveOut& leave_out) const;
   [[nodiscard]] const HierarchyOptions& options() const { return options_; }
@@ -158,8 +158,9 @@ class Hierarchy {
   [[nodiscard]] std::vector<Result<OutlinePtr>> GetSome(const std::string& folder,
                                                         std::span<const std::string> names,
                                                         Age max_age, bool listed) const;
-  // The consolidated metadata of `folder` or of its nearest ancestor that has them. Null if none
-  // has any, if a group on the way is not cached, or if the metadata cannot be read.
+  // The consolidated metadata of `folder` or of its nearest ancestor that has them. Null if no such
+  // group has consolidated metadata, if a group on the path is not cached, or if the metadata
+  // cannot be read.
   [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesFor(std::string_view folder,
                                                                         Age max_age) const;
   // Like ListedNodesFor() for the parent folder of `path`, but null if the metadata lack the node

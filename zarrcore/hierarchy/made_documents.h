@@ -17,7 +17,7 @@ namespace zarrfs {
 
 /// A version of a document that is made from several nodes.
 struct MadeDocument {
-  uint64_t text_number = 0;  // identifies its bytes in MadeTexts
+  uint64_t text_number = 0;  // identifies the document's bytes in MadeTexts
   uint64_t size = 0;         // in bytes
   Version version;           // the version of the source that changed last
   bool operator==(const MadeDocument&) const = default;

@@ -48,7 +48,7 @@ struct SourceDocument {
 
 /// Properties of the parent that decide how a node is shown.
 struct FromParent {
-  bool below_ome = false;         // the parent or an ancestor is an OME group
+  bool below_ome = false;         // true if the parent or an ancestor is an OME group
   std::vector<std::string> axes;  // see AxesIn04()
   bool operator==(const FromParent&) const = default;
 };
@@ -60,9 +60,9 @@ struct NodeSource {
   std::string_view document = kZarrJson;
   // The documents that were read or found absent. The node is current while they are unchanged.
   std::vector<SourceDocument> sources;
-  bool implicit = false;   // a group without a document of its own, with nodes below it
-  bool is_file = false;    // not a Zarr node but a file in an OME group; `path` is its key
-  bool below_ome = false;  // this group or an ancestor is an OME group
+  bool implicit = false;   // true for a group without a document, with nodes below it
+  bool is_file = false;    // true for a file in an OME group, not a Zarr node; `path` is its key
+  bool below_ome = false;  // true if this group or an ancestor is an OME group
   // True if a later version of the documents may be indistinguishable from this one. Revalidation
   // then reads the documents again.
   bool racy = false;

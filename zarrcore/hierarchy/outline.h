@@ -16,7 +16,7 @@ namespace zarrfs {
 
 struct Outline : NodeSource {
   bool is_array = false;
-  bool is_group = false;       // if neither is true, the documents cannot be used
+  bool is_group = false;       // if is_array is also false, the documents cannot be used
   bool is_unreadable = false;  // see Node::unreadable()
   bool is_provisional = false;
   ViewSet hidden;      // the views that hide the node

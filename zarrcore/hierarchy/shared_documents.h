@@ -1,5 +1,5 @@
-// SharedDocuments: attributes of arrays, with dimension names or a coordinate system that depend on
-// other nodes. Thread-safe. Calls may wait for the store, as those of Hierarchy.
+// SharedDocuments: the attributes of arrays whose dimension names or coordinate system depend on
+// other nodes. Thread-safe. Calls may wait for the store, like those of Hierarchy.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ namespace zarrfs {
 
 /// The dimension names of all arrays in the root group, in one view.
 struct RootDimensions {
-  std::vector<ArrayDimensions> arrays;  // by name
+  std::vector<ArrayDimensions> arrays;  // sorted by name
   /// The names that arrays share. Absent if they are unknown or too many nodes exist; every
   /// dimension name then includes the dimension's length.
   std::optional<SharedDimensions> names;
@@ -103,8 +103,9 @@ class SharedDocuments {
   [[nodiscard]] Result<Valid<MadeDocument>> PlaceArray(const NodePtr& node, size_t view,
                                                        Age max_age, MadeTexts::Text* text) const;
   // The coordinate system of `array` as a value of _CRS, from the variable that `grid_mapping`
-  // names or from a group above the array. Null if none declares one. If other users may access the
-  // mount, skips nodes with stricter permissions than the array.
+  // names or from a group above the array. Null if neither the variable nor a group declares a
+  // coordinate system. If other users may access the mount, skips nodes with stricter permissions
+  // than the array.
   [[nodiscard]] Result<Json> CrsFromAbove(const Node& array, Age max_age, Sources& sources) const;
   [[nodiscard]] Result<Json> CrsOfGridMapping(const Node& array, Age max_age,
                                               Sources& sources) const;

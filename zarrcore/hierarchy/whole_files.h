@@ -1,5 +1,5 @@
-// WholeFiles: the files that views with a file_of() make from whole arrays and groups, and their
-// names. Thread-safe. Calls may wait for the store, as those of Hierarchy.
+// WholeFiles: the files that some views (View::file_of) make from whole arrays and groups, and
+// their names. Thread-safe. Calls may wait for the store, like those of Hierarchy.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class WholeFiles {
   explicit WholeFiles(const Hierarchy& hierarchy);
 
   /// The name of the file that the view makes from the node at `path`: the node's name and the
-  /// view's suffix, with `_` between them if that name is already used. The file is in the folder
-  /// of the parent group; the file of the root is in the view's top folder.
+  /// view's suffix, with one or more `_` between them if that name is already used. The file is in
+  /// the folder of the parent group; the file of the root is in the view's top folder.
   [[nodiscard]] Result<std::string> Name(const std::string& path, size_t view, Age max_age) const;
   /// The path of the node whose file is called `name` in the folder of the group at `folder`.
   /// nullopt if no such file exists.
@@ -38,7 +38,8 @@ class WholeFiles {
   /// (NodeView::has_texts). Fails if a node that the file is made from cannot be read.
   [[nodiscard]] Result<AssembledPtr> Assemble(const std::string& path, size_t view,
                                               Age max_age) const;
-  /// The last known version of the file, or null. Makes no requests to the store.
+  /// The last known version of the file that the view makes from the node at `path`, or null. Makes
+  /// no requests to the store.
   [[nodiscard]] AssembledPtr Known(const std::string& path, size_t view) const;
 
   /// Evicts files of `bytes` in total, or all files. Called when memory is short.
