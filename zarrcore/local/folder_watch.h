@@ -58,8 +58,8 @@ class FolderWatch {
 
   /// Starts to watch a directory. `path`: the absolute path of the directory. If `path` is empty,
   /// the folders on the path are not watched. A thread of the watch calls the listener until the
-  /// watch is destroyed. `more`: the name of objects whose changes are reported in addition to
-  /// those with names that Zarr uses. kUnsupported if no inotify instance can be created.
+  /// watch is destroyed. `more`: a name of objects to watch in addition to the names that Zarr
+  /// uses. kUnsupported if no inotify instance can be created.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
                                                     ChangeListener listener, Report report,
                                                     WatchLimit limit = {}, std::string more = {});

@@ -72,7 +72,7 @@ Result<Opened> LocalFiles::Open(std::string_view key, Purpose purpose) {
   if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a valid key", key);
   Result<Opened> opened = OpenOnce(key, purpose);
   if (!opened && opened.error().code == ErrorCode::kTooManyOpenFiles) {
-    // Close the cached descriptors, because the process has no free ones.
+    // Close the cached descriptors, because the process has no free descriptors.
     open_files_.Clear();
     opened = OpenOnce(key, purpose);
   }

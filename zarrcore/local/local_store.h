@@ -7,9 +7,9 @@
 //
 // If another directory replaces the root, by rename or by a changed symbolic link on its path, the
 // other directory becomes the root, unless it is a zarrfs mount or the sandbox forbids reading it.
-// Folders that are zarrfs mounts are not entered (kZarrfsMount, is_refused) and get no requests, so
-// a mount point inside its own source neither hangs nor recurses. Other mounts inside the source
-// are read like any folder. Sockets, FIFOs and devices are never opened: kUnsupported.
+// Folders that are zarrfs mounts are not entered (kZarrfsMount, is_refused) and receive no
+// requests, so a mount point inside its own source neither hangs nor recurses. Other mounts inside
+// the source are read like any folder. Sockets, FIFOs and devices are never opened (kUnsupported).
 //
 // Objects keep their descriptors in a cache of at most `max_open_files` until CloseIdle() finds
 // them idle. The next read opens the file again, and fails with kStale if the file has another
@@ -48,8 +48,8 @@ struct LocalStoreOptions {
   /// Called once, with the key of the first object or folder whose access control list grants less
   /// than its permission bits show; see access_lists.h.
   std::function<void(std::string_view key)> on_access_list = {};
-  /// Called each time the root is found replaced by a directory that the sandbox forbids this
-  /// process to read. The store keeps the old root.
+  /// Called each time another directory has taken the place of the root, but the sandbox forbids
+  /// this process to read that directory. The store keeps the old root.
   std::function<void()> on_out_of_reach = {};
 };
 

@@ -34,8 +34,8 @@ struct FileId {
   bool operator==(const FileId&) const = default;
 };
 
-/// The kernel's cached attributes of a file or folder. The file system gets no request, so even a
-/// mount that this process serves can be inspected. Permissions may be out of date.
+/// The kernel's cached attributes of a file or folder. The file system receives no request, so even
+/// a mount that this process serves can be inspected. Permissions may be out of date.
 struct Glance {
   FileId id;
   uint32_t mode = 0;  // file type and permissions
