@@ -253,7 +253,8 @@ Result<ReadAnswer> IcechunkCommitReader::ReadChunk(const IcechunkKey& key, const
   }
   const ByteRange part = PartAskedFor(range, reference.length, out.size());
   const auto length = static_cast<size_t>(part.length);
-  // The caller requests no bytes now, and will read the object next, so nothing is requested.
+  // A read of 0 bytes only opens the object. The caller will read the object next, so send no
+  // request now.
   if (length == 0 && !container_->AnswersFast()) {
     auto object =
         MakePartToRead(InfoOfNative(*key.head, reference, nullptr), std::string(key.shown),

@@ -48,7 +48,7 @@ class IcechunkCommitReader {
     }
   }
 
-  // These functions are like those of Store.
+  // Like the functions of Store with the same names.
   [[nodiscard]] Result<ObjectInfo> Stat(const IcechunkKey& key);
   [[nodiscard]] Result<ReadAnswer> Read(const IcechunkKey& key, const ByteRange& range,
                                         std::span<std::byte> out);
@@ -66,7 +66,7 @@ class IcechunkCommitReader {
   struct Found {
     enum class Kind { kFolder, kDocument, kChunk };
     Kind kind = Kind::kFolder;
-    const IcechunkNode* node = nullptr;  // null if nodes are below the key, but none is at it
+    const IcechunkNode* node = nullptr;  // null if nodes are below the key, but none is at the key
     // For a folder of chunks: the coordinates in its path.
     std::optional<std::vector<uint32_t>> coordinates = {};
     std::optional<Chunk> chunk = {};

@@ -23,7 +23,7 @@ Result<std::vector<ListEntry>> IcechunkFolder::Next(size_t count) {
   const auto nodes = snapshot_->nodes();
   while (parts_.has_nodes && entries.size() < count && node_ < nodes.size()) {
     const std::string_view path = nodes[node_].path;
-    if (path.size() < prefix_.size()) {  // this is the folder itself
+    if (path.size() < prefix_.size()) {  // the node is the folder itself
       ++node_;
       continue;
     }

@@ -31,7 +31,7 @@ class IcechunkFolder final : public FolderStream {
   const std::shared_ptr<const IcechunkSnapshot> snapshot_;
   const std::string prefix_;
   const Parts parts_;
-  size_t own_ = 0;  // the position of the next name of each kind
+  size_t own_ = 0;  // the next index in `own`, in the coordinates and in the nodes
   size_t value_ = 0;
   size_t node_ = 0;
 };

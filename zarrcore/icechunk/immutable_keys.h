@@ -1,7 +1,7 @@
 // ImmutableKeys: determines which objects of a source never change and need not be requested again.
 // In an Icechunk repository these are chunks, manifests and snapshots, whose names are random. The
-// process that fetches objects recognizes a repository by the fetched bytes, and trusts no other
-// process.
+// process that fetches objects recognizes a repository by the fetched bytes, and does not rely on
+// other processes.
 #pragma once
 
 #include <cstddef>

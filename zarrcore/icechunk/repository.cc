@@ -443,7 +443,7 @@ Result<IcechunkHistory> ReadHistoryOfRefs(const Store& container) {
   for (const auto& [at, stored] : *refs) {
     const auto pointer = FollowRef(container, at, stored, nullptr);
     if (!pointer) return Fail(pointer);
-    if (!*pointer) continue;  // it was deleted
+    if (!*pointer) continue;  // the branch or tag was deleted
     history.names.emplace_back(at.Text(), (*pointer)->snapshot);
     next.push_back((*pointer)->snapshot);
   }

@@ -71,7 +71,7 @@ struct IcechunkRef {
   [[nodiscard]] bool leads_somewhere() const { return !pointer.key.empty(); }
 };
 
-/// Maximum number of branches and tags that are read together.
+/// Maximum number of branches and tags that ReadIcechunkRefs() reads.
 inline constexpr size_t kMaxIcechunkRefs = 20'000;
 
 /// Looks up all branches and tags. `known`: an earlier result; objects that have not changed since

@@ -40,7 +40,7 @@ struct IcechunkBox {
 
 struct IcechunkNode {
   std::string_view path;      // such as "a/b"; "" is the root
-  std::string_view document;  // the contents of its zarr.json
+  std::string_view document;  // the contents of the node's zarr.json
   IcechunkNodeId id{};
   bool is_array = false;
   size_t rank = 0;
@@ -71,7 +71,7 @@ class IcechunkSnapshot {
   [[nodiscard]] const IcechunkNode* Find(std::string_view path) const;
   /// True if a node is below `path`.
   [[nodiscard]] bool HasBelow(std::string_view path) const;
-  /// All nodes except the root. In their order, the nodes below a node directly follow that node.
+  /// All nodes except the root, sorted. The nodes below a node directly follow that node.
   [[nodiscard]] std::span<const IcechunkNode> nodes() const { return nodes_; }
   /// The index of the first node whose path plus a slash is not less than `text`.
   [[nodiscard]] size_t LowerBound(std::string_view text) const;

@@ -38,8 +38,8 @@ class VirtualFolderSearch {
   std::string latest_;
 };
 
-/// Reads the manifests of all arrays, one after the other. `containers`: those of the repository.
-/// Fails like IcechunkChunkFinder::Find().
+/// Reads the manifests of all arrays, one after the other. `containers`: the containers of the
+/// repository. Fails like IcechunkChunkFinder::Find().
 [[nodiscard]] Result<VirtualFolders> FindVirtualFolders(IcechunkChunkFinder& finder,
                                                         const IcechunkContainers& containers,
                                                         const IcechunkSnapshot& snapshot);

@@ -7,7 +7,7 @@
 // A location is an address chosen by the author of the repository. It is compared with a prefix
 // component by component, after both are normalized:
 //
-//   scheme      in lower case; only those above
+//   scheme      in lower case; only the schemes above
 //   host        in lower case, without the default port of the scheme; a bucket unchanged; none for
 //               a file
 //   components  with %XX decoded
@@ -50,14 +50,14 @@ struct VirtualPrefix {
   [[nodiscard]] std::string Text() const;
   /// The folder of a local prefix, such as "/data/nc".
   [[nodiscard]] std::string Path() const;
-  /// True if both cover the same locations.
+  /// True if both prefixes cover the same locations.
   [[nodiscard]] bool IsSamePlaceAs(const VirtualPrefix& other) const;
 
   bool operator==(const VirtualPrefix&) const = default;
 };
 
-/// Parses a prefix as described above. `text` must end in "/". kInvalidArgument, with the reason,
-/// for any other string.
+/// Parses a prefix as described at the top of this file. `text` must end in "/". kInvalidArgument,
+/// with the reason, for any other string.
 [[nodiscard]] Result<VirtualPrefix> ParseVirtualPrefix(std::string_view text);
 
 /// The place to which a location refers.
