@@ -33,10 +33,10 @@ uint64_t Take(std::string_view bytes, size_t& at) {
   }
 }
 
-// A record of the builder.
+// A record in Builder::records_.
 struct Unsorted {
   std::string_view key;
-  std::string_view value;  // the kind and the numbers, and all later records
+  std::string_view value;  // the record's kind and numbers, followed by all later records
 };
 
 Unsorted RecordAt(std::string_view records, size_t at) {

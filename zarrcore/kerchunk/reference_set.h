@@ -78,7 +78,7 @@ class KerchunkReferenceSet {
     void Decode();
 
     const KerchunkReferenceSet* set_;
-    size_t number_;     // the number of the key
+    size_t number_;     // the index of the key
     size_t at_;         // the offset of the record in set_->records_
     size_t value_ = 0;  // the offset of the value, which follows the key in the record
     std::string key_;
@@ -166,7 +166,7 @@ class KerchunkReferenceSet::Builder {
   std::vector<Part> locations_;
   std::set<uint64_t, Less> numbers_{
       Less{this}};       // not a hash table, because a hostile set could make keys collide
-  uint64_t latest_ = 0;  // the number of the latest location
+  uint64_t latest_ = 0;  // the number of the location used last
   std::vector<std::pair<std::string, std::string>> templates_;
   uint64_t template_bytes_ = 0;
 };
