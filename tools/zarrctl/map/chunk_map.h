@@ -25,8 +25,8 @@ struct MapCell {
   bool in_object = false;  // true if a stored object covers part of the cell
   // Only for a cell with one stored chunk: the chunk's offset in the object.
   uint64_t offset = 0;
-  uint64_t position =
-      0;  // only for such a cell: the chunk's position in the shard, 0 for the first
+  // Only for a cell with one stored chunk: the chunk's position in the shard, 0 for the first.
+  uint64_t position = 0;
 };
 
 /// Options of a map.
