@@ -35,7 +35,7 @@ class Heartbeat {
   static constexpr auto kPeriod = std::chrono::seconds(5);
   /// The number of periods without a heartbeat, or without an answer, that cause an alarm.
   static constexpr int kAlarm = 3;
-  /// Limit of the time that is counted between two ticks. The keeper ticks once a second.
+  /// Limit of the time that one tick adds to the silence. The keeper ticks once a second.
   static constexpr auto kMaxTick = std::chrono::seconds(2);
 
   /// Forgets the worker. Call when another worker has started, or when the worker no longer exists.

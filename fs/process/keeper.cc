@@ -272,8 +272,8 @@ void Keeper::OnSignal() {
 void Keeper::OnEndingSignal(uint32_t number) {
   if (starting()) return FailStart(kExitSystem, "interrupted before the mount was ready");
   if (ending_) return workers_.Kill();
-  // A service manager also sends SIGTERM if the worker was killed. That signal is not a request to
-  // unmount, so the mount ends with the last process that uses it.
+  // A service manager also sends SIGTERM if the worker was killed. That signal is no request to
+  // unmount, so no other worker takes over, and a dead mount stays.
   const bool is_news = workers_.WasJustKilled();
   if (!unmounting_.was_asked() && !EndingIsAlwaysAsked() && (is_news || workers_.IsDying())) {
     unmounting_.set_was_asked();
@@ -336,7 +336,7 @@ void Keeper::Watch() {
     return;
   }
   // A thread of a killed worker may wait in the kernel for a reply of the worker itself, while it
-  // passes a file through to a reader. That thread ends once another worker replies, or the
+  // pushes a file into the page cache. That thread ends after another worker replies, or the
   // connection is aborted.
   if (!mount_.is_made() || !workers_.IsPastServing()) return dying_since_.reset();
   if (!dying_since_) {  // the worker may be about to end

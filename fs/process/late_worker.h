@@ -22,8 +22,8 @@ class LateWorker {
     kKill,         // kill the worker; returned once
     kLeaveBehind,  // abandon the worker, because it cannot end
   };
-  /// Returns what to do about a worker that is slow to end. `is_to_end`: a worker exists and should
-  /// end; its time limit starts at the first call with true.
+  /// Returns what to do about a worker that is slow to end. `is_to_end` is true if a worker exists
+  /// and should end; the worker's time limit starts at the first call with true.
   [[nodiscard]] Step Observe(bool is_to_end, Clock::time_point now) {
     if (!is_to_end) {
       *this = {};

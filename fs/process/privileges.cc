@@ -20,8 +20,8 @@ namespace {
 
 // The range of user ids for workers and fetchers. It is systemd's range for services without an
 // account (DynamicUser=). So no account has these ids, and journald keeps messages of these users
-// with those of the system. Each mount gets its own ids until the range is exhausted, because the
-// kernel limits inotify instances per user, by default to 128.
+// with those of the system. Mounts usually get different ids, because the kernel limits inotify
+// instances per user, by default to 128.
 constexpr uid_t kFirstUser = 61184;
 constexpr uid_t kUsers = 4336;
 

@@ -15,7 +15,8 @@
 namespace zarrfs {
 
 struct WorkerSandbox {
-  // Such as "landlock 6, seccomp, uid 61211, no network", with the reason for each missing part.
+  // A description such as "landlock 6, seccomp, uid 61211, no network", with the reason for each
+  // missing part.
   std::string text;
   bool is_whole = false;  // true if the kernel and this program support Landlock and seccomp
 };

@@ -46,7 +46,7 @@ class Workers {
   /// Creates the id journal, which lets each worker take over from its predecessor. Call before any
   /// other function.
   [[nodiscard]] Result<void> MakeJournal();
-  /// Saves the ids for the next mount, if the option ids names a file. Call when no more workers
+  /// Saves the ids for the next mount, if the option `ids` names a file. Call when no more workers
   /// will be started.
   void SaveIds();
   /// Starts the fetcher of a store behind a network; does nothing for other stores. Call before the

@@ -190,7 +190,7 @@ void AssembledReader::MakeNext(const Version& version, uint64_t reader,
     try {
       thread_ = std::thread([this] { Work(); });
     } catch (const std::system_error&) {
-      // The reader of the window assembles it.
+      // The reader of the window assembles the window itself.
     }
   }
   tasks_.push_back([this, version, reader, next = *next] { (void)Make(version, reader, next); });
@@ -210,7 +210,7 @@ void AssembledReader::Work() {
       const MemoryBudget::Work work(ProcessMemory());
       task();
     } catch (const std::bad_alloc&) {
-      // The reader of the window assembles it.
+      // The reader of the window assembles the window itself.
     }
     lock.lock();
   }

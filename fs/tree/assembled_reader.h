@@ -6,7 +6,6 @@
 // if the store is fast and both windows fit into the cache. Windows are cached only if every change
 // of the store would make a new version of the file. A window that was evicted before it was read
 // is not assembled again; its bytes are read from chunks. Thread-safe.
-// bytes are read from chunks. Thread-safe.
 #pragma once
 
 #include <atomic>

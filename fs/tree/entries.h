@@ -76,7 +76,7 @@ class Entries {
   [[nodiscard]] Entry StatusFile(const StatusFiles::Snapshot& file) const;
 
  private:
-  // Make the basic entries of files and folders. The attributes of a file never expire.
+  // MakeFile() and MakeFolder() make the basic entries. The attributes of a file never expire.
   Entry MakeFile(FileKind kind, NodeId id, uint32_t epoch, const ObjectInfo& info, uint64_t size,
                  uint32_t links = 1) const;
   Entry MakeFolder(NodeId id, const ObjectInfo& info, double timeout) const;

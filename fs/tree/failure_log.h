@@ -82,7 +82,7 @@ class FailureLog {
   /// Records a failed request: its description and its error. Damage is only counted, because
   /// OnReport() logs it. kStale is ignored, because it is normal for files that were replaced.
   void OnFailure(std::string_view what, const Error& error);
-  /// Adds a line that was already logged to .zarrfs/errors.
+  /// Adds to .zarrfs/errors a line that was already logged.
   void Add(std::string_view line);
 
   /// Starts to log reports. Earlier reports are part of the error of opening the store.
