@@ -57,7 +57,7 @@ class RunningRequest {
  private:
   enum class State : uint8_t {
     kIdle,
-    kRunning,    // the thread may reply once it has claimed the request
+    kRunning,    // the thread may reply after it has claimed the request
     kAdmitting,  // the watching thread is making a PendingRequest; kWatched follows
     kWatched     // the thread that claims the PendingRequest must reply
   };

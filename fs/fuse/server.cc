@@ -130,7 +130,7 @@ void Server::Answer(fuse_req_t request, Subject subject, Handler handler, Interr
         return Run(handler, fallback, {request, fallback.metrics, fallback.counted, own, trial});
       };
       if (!was_tried && run(/*trial=*/true)) return;
-      // The handler lacked memory. The last run is the only request with memory.
+      // The handler lacked memory, so it runs a last time, as the only request that holds memory.
       const MemoryBudget::Alone alone(ProcessMemory(), [&] { return own->answered.load(); });
       if (alone.granted()) (void)run(/*trial=*/false);
     };

@@ -76,8 +76,8 @@ class Server {
 
     [[nodiscard]] uint32_t busy() const { return names_ + data_; }
 
-    // Held while a receiving thread answers a request. False if the thread must pass the request to
-    // a waiting room.
+    // A receiving thread holds a Slot while it answers a request. A Slot is false if the thread
+    // must pass the request to a waiting room.
     class Slot {
      public:
       Slot(Threads& threads, bool is_data);

@@ -1,9 +1,9 @@
 // The waiting rooms run requests that must wait for a store, on threads that receive no requests.
 //
-// Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
-// (Ctrl-C), whichever is first; a late answer is dropped. Names and data have separate rooms, so
-// slow reads do not delay lookups. Each room runs handlers on up to WaitingThreads() threads; if
-// all of them are busy, further requests queue, and can still be interrupted.
+// Each request is answered exactly once: by its handler, or immediately when the kernel interrupts
+// it (Ctrl-C). A late answer is dropped. Names and data have separate rooms, so slow reads do not
+// delay lookups. Each room runs handlers on up to WaitingThreads() threads. If all of them are
+// busy, new requests wait in a queue, where they can still be interrupted.
 #pragma once
 
 #include <fuse_lowlevel.h>

@@ -177,7 +177,7 @@ std::optional<uint32_t> ArrayRange::KnownEpoch(const ChunkLocation& location) co
   const OpenShard& shard = *location.shard;
   const uint32_t note = shard.epoch_note.load(std::memory_order_relaxed);
   if (note != 0) return note - 1;
-  // The shard was reopened, or lookup only stat'ed an unsharded chunk.
+  // The shard was opened again after its lookup, or the lookup only stat'ed an unsharded chunk.
   const auto epoch = epochs->Known(ToNumber(location.outer), shard.fingerprint);
   if (epoch) shard.epoch_note.store(*epoch + 1, std::memory_order_relaxed);
   return epoch;

@@ -148,16 +148,16 @@ struct NamingInView {
 };
 [[nodiscard]] NamingInView NamingIn(uint64_t word, size_t view);
 
-/// The positions allocated to an ArrayRange. Lives as long as the process.
+/// The positions allocated to an ArrayRange. A RangeRecord lives as long as the process.
 class RangeRecord {
  public:
   NodeRecord* record = nullptr;
   uint32_t number = 0;        // the number of this range in the journal
   bool is_inherited = false;  // written by another process, and not yet used by this one
-  /// Identifies the contents of the files: the layout of the chunks, except the number of rows, and
-  /// their encoding in the views. The positions stay valid while `files` is the same. A digest
-  /// saves memory: the encoded layout takes almost a KiB, and every array that was ever used needs
-  /// a record.
+  /// Identifies the contents of the chunk files: the layout of the chunks, except the number of
+  /// rows, and their encoding in the views. The positions stay valid while `files` is the same. A
+  /// digest saves memory: the encoded layout takes almost a KiB, and every array that was ever used
+  /// needs a record.
   Digest files;
   uint64_t rows = 0;  // the number of rows of the array; never decreases
   std::vector<ArrayRange::Segment> segments;
@@ -171,7 +171,7 @@ class RangeRecord {
     return segments.empty() ? 0 : segments.back().first_row + segments.back().rows;
   }
 
-  /// Returns the array's chunks; null once neither a NodeRecord nor another owner holds them.
+  /// Returns the array's chunks; null if neither a NodeRecord nor another owner still holds them.
   [[nodiscard]] RangePtr Get() const;
   /// Like Get(), but takes no lock if the last call of this thread was for the same chunks.
   [[nodiscard]] RangePtr GetAgain() const;

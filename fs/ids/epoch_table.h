@@ -70,8 +70,8 @@ class EpochTable {
   /// get.
   uint32_t Current(uint64_t object);
 
-  /// Returns the epoch of the version with `fingerprint` if no later version was observed. For
-  /// reads, which may still use a version after a lookup has observed a later one.
+  /// Returns the epoch of the version with `fingerprint` if no later version was observed. Reads
+  /// need this check, because they may still use a version after a lookup has observed a later one.
   std::optional<uint32_t> Known(uint64_t object, uint64_t fingerprint);
 
   /// Adds to `objects`, for each round, the number of objects in the pages last used in that round.
@@ -116,7 +116,7 @@ class EpochTable {
     [[nodiscard]] Seen At(size_t index) const {
       return {fingerprints[index], epochs.At(index), steps.At(index)};
     }
-    // These functions add or change an object. If memory runs out, they change nothing.
+    // Insert() adds an object, and Set() changes one. If memory runs out, both change nothing.
     void Insert(uint64_t object, const Seen& seen_now);
     void Set(size_t index, const Seen& seen_now);
   };

@@ -39,7 +39,7 @@ class IdJournal {
   static constexpr uint64_t kLayout = 1;
   /// The maximum size of the file. A larger file is dropped like an inconsistent one.
   static constexpr uint64_t kMaxBytes = uint64_t{128} << 20;
-  /// Records with fewer bytes in all are not compacted.
+  /// The records are not compacted while all of them together take fewer bytes than this.
   static constexpr uint64_t kMinCompacted = uint64_t{4} << 20;
   /// Positions below kFirstPosition belong to the root and the status files. Positions from
   /// kHighStart on are for huge arrays, because 32-bit programs cannot stat files with
@@ -88,7 +88,8 @@ class IdJournal {
     uint32_t tables = 1;
   };
 
-  /// The beginning of the file, which is mapped. Only the process that serves the mount writes it.
+  /// The header of the file. It is mapped into memory. Only the process that serves the mount
+  /// writes it.
   struct Header {
     uint64_t format = 0;  // see IdFormat()
     uint64_t generation = 0;

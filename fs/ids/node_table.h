@@ -49,7 +49,8 @@ struct NodeRecord {
 
   std::atomic<bool> was_used = false;   // the node was used since EvictDownTo() last considered it
   std::atomic<bool> was_array = false;  // the path has been an array at some time
-  // The number of changes that the store has reported; see AssembledFiles.
+  // The number of changes of the node or its chunks that the store has reported; see
+  // AssembledFiles.
   std::atomic<uint64_t> changes = 0;
 
   Mutex mutex;
@@ -67,8 +68,8 @@ struct NodeRecord {
   // True if the node was a group when it was last readable. Then `range` is the range of an array
   // that the group replaced, or null.
   bool is_group GUARDED_BY(mutex) = false;
-  // For TakeChange(): the digest of the names and their permissions, and whether the digest has
-  // changed since the last call.
+  // For TakeChange(): the hash of the node's names and permissions (ShapeOf()), and whether the
+  // hash has changed since the last call.
   std::optional<uint64_t> shape GUARDED_BY(mutex);
   bool is_another GUARDED_BY(mutex) = false;
   // The ranges that were current since the last TakeChange(), oldest first.
@@ -284,7 +285,7 @@ class NodeTable {
   IdJournal& journal_;
   std::atomic<uint64_t> arrays_ = 0;
   mutable SharedMutex mutex_;
-  // Keys point into the records.
+  // The keys are views of NodeRecord::path.
   std::unordered_map<std::string_view, NodeRecord*> by_path_ GUARDED_BY(mutex_);
   std::deque<NodeRecord> records_ GUARDED_BY(mutex_);
   // The public members of a RangeRecord also need this mutex, except `record`, which is constant.

@@ -35,8 +35,8 @@ class MountFolder {
   [[nodiscard]] uint64_t MountIdOnTop() const;
   /// Unmounts the mount on top of the folder. False, with errno set, on failure.
   [[nodiscard]] bool Unmount(bool detach) const;
-  /// Closes the descriptor of the folder. Call once something is mounted on the folder, because an
-  /// automount whose folder is open is never idle.
+  /// Closes the descriptor of the folder. Call after something was mounted on the folder, because
+  /// an automount whose folder is open is never idle.
   void ReleaseFolder() { folder_.reset(); }
   /// Closes the descriptors, in a process that does not use them.
   void Close() {

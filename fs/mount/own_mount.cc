@@ -195,13 +195,14 @@ Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options
     if (!init) return Fail(init);
     init_ = *std::move(init);
     resends_ = CanResend(init_) && !options.no_resend;
-    // Workers read from a shared description. In older kernels, the requests that a worker has read
-    // fail once the last descriptor of the description is closed.
+    // All workers share one open file description if the kernel can resend requests. In older
+    // kernels, the requests that a worker has read fail when the last descriptor of the description
+    // is closed.
     if (resends_) {
       shared_ = std::move(own);
     } else if (is_given_ && !CloneDevice(connection_)) {
-      // The mount must end with this worker: the requests that it has read could neither be resent
-      // nor fail, so readers would hang.
+      // This mount must end with its worker: the requests that the worker has read could neither be
+      // resent nor fail, so readers would hang.
       outlives_workers_ = false;
     }
   } else if (answer_.empty()) {
@@ -218,7 +219,7 @@ Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options
 
 Descriptor OwnMount::Share() const {
   if (Descriptor clone = CloneDevice(connection_); clone || !is_given_) return clone;
-  // Without /dev/fuse, all workers read from the description that was given.
+  // Without /dev/fuse, all workers share the open file description that was given.
   return Descriptor(fcntl(connection_.get(), F_DUPFD_CLOEXEC, 0));
 }
 

@@ -39,7 +39,7 @@ class OwnMount {
   /// Does nothing for a given mount, which ends with its connection.
   [[nodiscard]] Result<void> Unmount(bool detach) const;
   /// Unmounts after a failed start. A mount that replaced a dead mount stays, and becomes a dead
-  /// mount once its worker has ended.
+  /// mount when its worker ends.
   void Undo() const;
   /// Detaches the dead mount that this mount covers.
   void ClearCovered() const;
@@ -72,8 +72,9 @@ class OwnMount {
   void Close();
 
  private:
-  // Returns a descriptor of a new description of the connection. If this process cannot open one,
-  // returns a descriptor of the same description for a given mount, and an empty one otherwise.
+  // Returns a descriptor of the connection with a new open file description. If this process cannot
+  // open one, the descriptor of a given mount shares the existing description; for any other mount,
+  // returns an empty descriptor.
   [[nodiscard]] Descriptor Share() const;
   // The functions below make the mount and return the FUSE device.
   Result<Descriptor> MakeByLibfuse(const MountOptions& options);

@@ -86,7 +86,7 @@ class MountMessages {
 
  private:
   Descriptor kept_;    // a memory file with the collected messages
-  Descriptor stderr_;  // the original stderr; empty once restored
+  Descriptor stderr_;  // the original stderr; empty after it was restored
 };
 
 }  // namespace zarrfs

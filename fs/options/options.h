@@ -79,7 +79,7 @@ struct MountOptions : TreeOptions {
   pid_t pid = 0;  // the process that handles the mount's signals; set when that process starts
   uid_t user = geteuid();  // the mounting user; the worker may run as another user
 
-  // Where the settings come from.
+  // The sources of the settings.
   std::string config_file;            // "" if no file is used
   std::vector<std::string> config;    // the settings of the file, in the syntax of -o
   std::vector<std::string> settings;  // the settings after -o, which override those in `config`

@@ -250,8 +250,8 @@ std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view
                                                    (node.group() != nullptr || node.path.empty());
   if (!is_made || node.unusable() != nullptr || (is_array && node.views[view].hidden)) return "";
   std::string own = std::string(NameOf(node.path)) + std::string(shown.suffix());
-  // The file has another name only if a sibling has this name, so the store is read only in that
-  // case.
+  // The view uses another name only if a sibling already has this name, so the store is read only
+  // in that case.
   if (!node.path.empty() && !std::ranges::binary_search(siblings, own)) return own;
   return WholeFiles(hierarchy).Name(node.path, view, kAnyAge).value_or("");
 }

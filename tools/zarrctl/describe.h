@@ -41,7 +41,7 @@ std::string NodeType(const Node& node);
 /// How a view shows an array.
 struct ViewSummary {
   const ArrayView* shown = nullptr;  // null if the view does not show the array
-  // Such as "chunks as they are, order C, named 0.0", or "not shown: codec 'x' …".
+  // A description such as "chunks as they are, order C, named 0.0", or "not shown: codec 'x' …".
   std::string text;
   std::string reason;   // the reason why the array is not shown
   std::string example;  // the path of the first chunk, relative to the array

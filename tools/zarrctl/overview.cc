@@ -16,11 +16,12 @@ constexpr size_t kRowsAtOnce = 40;
 constexpr std::chrono::milliseconds kMaxWait{200};
 constexpr size_t kWidestColumn = 48;  // longer cells shift the rest of their line
 constexpr size_t kMaxAttribute = 60;  // in bytes
-// The maximum number of names; further names are only counted.
+// The maximum number of arrays that are named for one reason; further arrays are only counted.
 constexpr size_t kNamesPerReason = 4;
 // The maximum number of reasons; further reasons are only counted.
 constexpr size_t kReasonsPerView = 10;
-constexpr size_t kMaxLeftOut = 20;  // the maximum number of lines; further lines are only counted
+// The maximum number of notes of AddLeftOut(); further notes are only counted.
+constexpr size_t kMaxLeftOut = 20;
 
 std::string NameText(const Node& node) { return node.path.empty() ? "/" : Visible(node.path); }
 

@@ -55,7 +55,7 @@ class Overview {
   struct ViewGaps {
     uint64_t count = 0;  // the number of arrays that the view omits
     std::vector<Missing> reasons;
-    uint64_t further = 0;  // the number of arrays that the view omits for reasons that are not kept
+    uint64_t further = 0;  // the number of arrays omitted for reasons that are not stored
   };
 
   void PrintRows();

@@ -28,7 +28,7 @@ struct StoredChunksOptions {
   bool read_indexes = false;
   // If true, requests the sizes of stored objects. This takes one request per object.
   bool add_sizes = false;
-  // Once this returns true, the search ends early, with the results so far.
+  // Once this function returns true, the search ends early, with the results so far.
   std::function<bool()> is_over = {};
 };
 

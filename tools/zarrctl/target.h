@@ -40,9 +40,9 @@ void SetCommit(std::string at, std::vector<VirtualPrefix> prefixes);
 /// kInvalidArgument for a wrong address.
 [[nodiscard]] Result<void> ConnectTo(const Source& store, const RemoteOptions& options);
 
-/// Starts the fetch process for the store of the chunk that `words` name (see FindChunk()), which
-/// begin with a path. If a mount contains the path, the options are those of the mount. Call before
-/// this process is confined and has threads.
+/// Starts the fetch process for the store of the chunk that `words` name; see FindChunk(). The
+/// words begin with a path. If a mount contains the path, the options are those of the mount. Call
+/// before this process is confined and has threads.
 [[nodiscard]] Result<void> ConnectToStoreOf(const std::vector<std::string>& words,
                                             const RemoteOptions& options);
 
@@ -61,7 +61,8 @@ struct TargetNode {
 };
 
 /// Opens the store that contains `store`, and finds the node `path` below `store`. If groups are
-/// nested, opens the topmost, because the parents of a node affect how a view names its chunks.
+/// nested, opens the topmost group as the store, because the parents of a node affect how a view
+/// names its chunks.
 [[nodiscard]] Result<TargetNode> FindNode(const std::string& store, const std::string& path,
                                           HierarchyOptions options = {});
 

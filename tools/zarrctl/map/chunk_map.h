@@ -36,7 +36,7 @@ struct MapRequest {
   uint64_t max_columns = 1;
   bool want_order = false;  // read whole shards, not only the part in the slice
   bool whole = false;       // map all chunks in reading order, as if the array had one axis
-  // Once this returns true, the map ends early, with the results so far.
+  // Once this function returns true, the map ends early, with the results so far.
   std::function<bool()> is_over = {};
 };
 

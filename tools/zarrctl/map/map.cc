@@ -15,7 +15,8 @@
 namespace zarrfs::ctl {
 namespace {
 
-// Limits of each kind of output, regardless of the array's size.
+// A map in JSON has at most kJsonCells rows and columns. A map in text is drawn as if the terminal
+// had at least kMinLines + kOtherLines lines.
 constexpr uint64_t kJsonCells = 100;
 constexpr uint64_t kMinLines = 16;
 constexpr uint64_t kOtherLines = 12;  // the number of lines above and below the map

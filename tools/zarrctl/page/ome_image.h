@@ -17,7 +17,7 @@ struct OmeChannel {
   uint64_t number = 0;
   std::string label = {};
   std::optional<Colour> colour = {};
-  // The numbers that are drawn darkest and brightest. If nullopt, the minimum and the maximum.
+  // The numbers that are drawn darkest and brightest; nullopt for the minimum and the maximum.
   std::optional<double> start = {};
   std::optional<double> end = {};
 };

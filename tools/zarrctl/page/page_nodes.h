@@ -21,7 +21,7 @@ struct PageNode {
   bool is_array = false;     // if false, the node is a group
   std::string label = {};    // such as "float32 [96, 181] (time, lat)"; "" for a group
   std::string problem = {};  // why the node cannot be used or read
-  // The names of the files that views make of the node, by view number.
+  // The names of the files that views make from the node, by view number.
   std::vector<std::string> files;
 };
 

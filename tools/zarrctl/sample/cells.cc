@@ -14,7 +14,7 @@ constexpr uint64_t kResolutions = 3;
 constexpr double kMicrometers = 0.325;  // per pixel
 constexpr uint64_t kCells = 60;
 
-// A linear congruential generator, which gives the same numbers on every platform.
+// A linear congruential generator, which returns the same numbers on every platform.
 class Numbers {
  public:
   uint32_t Below(uint32_t limit) {
