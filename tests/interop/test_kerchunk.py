@@ -182,6 +182,20 @@ def test_zarrctl(sets, tmp_path):
     assert [one.get("sha256") for one in found] == list(EXPECTED["multi"].values())
 
 
+def test_zarrctl_where_names_the_file_that_a_reference_is_to(sets):
+    path = sets.folder / "templates.json"
+    references = json.loads((DATA / "templates.json").read_text())["refs"]
+    _, offset, length = references["t/0.1.0"]
+    said = zarrctl("where", "-o", sets.option, path, "t", "0.1.0")
+    place = f"{sets.place}/2020.nc"
+    assert said.returncode != 0 and f"t/0.1.0: a reference to {length} bytes at {offset} of file://{place}" in said.stderr
+    with open(place, "rb") as file:
+        file.seek(offset)
+        assert len(file.read(length)) == length
+    said = zarrctl("where", "-o", sets.option, path, "ice", "1.0.0")
+    assert said.returncode != 0 and "ice/1.0.0: stored inline, in the reference set" in said.stderr
+
+
 def test_what_zarrctl_refs_writes_is_a_set(tmp_path):
     values = np.arange(64 * 48, dtype="<u4").reshape(64, 48)
     array = zarr.create_array(tmp_path / "s.zarr", shape=values.shape, shards=(32, 24), chunks=(8, 8), dtype="<u4", fill_value=0)

@@ -316,7 +316,7 @@ Result<void> ConnectToStoreOf(const std::vector<std::string>& words, const Remot
   return Connect(store, *options, *prefixes);
 }
 
-std::string TargetNode::ZipFile() const {
+std::string TargetNode::ContainerFile() const {
   const Location location = source.Locate();
   return location.file.empty() ? "" : location.path();
 }

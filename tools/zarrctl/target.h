@@ -52,8 +52,9 @@ struct TargetNode {
   std::unique_ptr<Hierarchy> hierarchy;
   NodePtr node;
 
-  /// The absolute path of the zip file that is the store; "" if the store is a folder.
-  [[nodiscard]] std::string ZipFile() const;
+  /// The absolute path of the single file that is the store, a zip file or a reference set; "" if
+  /// the store is a folder.
+  [[nodiscard]] std::string ContainerFile() const;
   /// Absolute path of a stored object.
   [[nodiscard]] std::string FileOf(std::string_view key) const;
   /// The reason why node->chunks is null: the node is a group, or is damaged.

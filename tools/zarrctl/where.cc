@@ -7,6 +7,7 @@
 #include "tools/zarrctl/target.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/icechunk/icechunk_store.h"
+#include "zarrcore/zip/zip_store.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -40,7 +41,7 @@ Result<ObjectPlace> PlaceOf(const TargetChunk& target) {
     place.decoded = "once decoded: the shard is compressed as a whole";
     return place;
   }
-  const std::string zip = target.array.ZipFile();
+  const std::string file = target.array.ContainerFile();
   const Store& store = target.array.hierarchy->store();
   if (const auto container = IcechunkContainerOf(store)) {
     const auto part =
@@ -48,18 +49,19 @@ Result<ObjectPlace> PlaceOf(const TargetChunk& target) {
     if (!part) return Fail(part);
     place.begin = part->offset;
     place.file = target.array.FileOf(part->key);
-    if (zip.empty()) return place;
+    if (file.empty()) return place;
     const auto begin = container->OffsetInFile(part->key);
-    if (begin) return ObjectPlace{zip, place.file.substr(zip.size() + 1), *begin + part->offset};
+    if (begin) return ObjectPlace{file, place.file.substr(file.size() + 1), *begin + part->offset};
     if (begin.error().code != ErrorCode::kUnsupported) return Fail(begin);
     place.decoded = "once inflated: it is compressed in the zip file";
     return place;
   }
-  if (zip.empty()) return place;
+  if (file.empty()) return place;
   const auto begin = target.array.hierarchy->store().OffsetInFile(
       target.source().ObjectKey(target.source().OuterOf(target.inner())));
-  if (begin) return ObjectPlace{zip, place.file.substr(zip.size() + 1), *begin};
-  if (begin.error().code != ErrorCode::kUnsupported) return Fail(begin);
+  if (begin) return ObjectPlace{file, place.file.substr(file.size() + 1), *begin};
+  const bool is_compressed = begin.error().code == ErrorCode::kUnsupported && IsZipName(file);
+  if (!is_compressed) return Fail(begin);
   place.decoded = "once inflated: it is compressed in the zip file";
   return place;
 }

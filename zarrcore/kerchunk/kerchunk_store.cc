@@ -101,9 +101,21 @@ class KerchunkStore final : public StoreInFile<KerchunkReferenceSet> {
   }
 
   [[nodiscard]] Result<uint64_t> OffsetInFile(std::string_view key) const override {
-    return Fail(ErrorCode::kUnsupported,
-                "{}: refers to bytes of another file, which the reference set does not contain",
-                key);
+    const auto found = Find(key, max_age());
+    if (!found) return Fail(found);
+    if (!found->reference) return Fail(ErrorCode::kNotFound, "{}: a folder, not a file", key);
+    const KerchunkReference& reference = *found->reference;
+    if (reference.kind == KerchunkReference::Kind::kInline) {
+      return Fail(ErrorCode::kUnsupported, "{}: stored inline, in the reference set", key);
+    }
+    const auto chunk = ChunkOf(key, *found);
+    if (!chunk) return Fail(chunk);
+    const std::string location = AsciiExcerpt(chunk->location);
+    if (chunk->is_whole) {
+      return Fail(ErrorCode::kUnsupported, "{}: a reference to all of {}", key, location);
+    }
+    return Fail(ErrorCode::kUnsupported, "{}: a reference to {} bytes at {} of {}", key,
+                reference.length, reference.offset, location);
   }
 
   [[nodiscard]] bool AnswersFast() const override {

@@ -161,7 +161,13 @@ Result<std::shared_ptr<KerchunkReferenceSet>> KerchunkReferenceSet::Builder::Fin
     MemoryBudget::Share memory) && {
   auto set = std::make_shared<KerchunkReferenceSet>();
   numbers_.clear();
-  std::ranges::sort(templates_);
+  // Of several templates with one name, the last counts, as in other readers of JSON.
+  const auto name_of = [](const auto& row) -> const std::string& { return row.first; };
+  std::ranges::reverse(templates_);
+  std::ranges::stable_sort(templates_, {}, name_of);
+  templates_.erase(std::unique(templates_.begin(), templates_.end(),
+                               [](const auto& a, const auto& b) { return a.first == b.first; }),
+                   templates_.end());
   set->templates_ = std::move(templates_);
   set->locations_ = std::move(locations_);
   set->bytes_ = std::move(bytes_);

@@ -183,7 +183,7 @@ class Store {
 
   /// The offset of an object in the file that contains it, for programs that read the object from
   /// that file. 0 in a store whose objects are files. kUnsupported if the object is compressed in
-  /// its file.
+  /// its file, or refers to bytes of another file.
   [[nodiscard]] virtual Result<uint64_t> OffsetInFile(std::string_view /*key*/) const { return 0; }
 
   /// The common attributes of all folders, if a folder is only a prefix of keys and exists while an

@@ -95,6 +95,12 @@ TEST_F(KerchunkStoreTest, TemplatesAreExpandedWhereverTheyStand) {
   EXPECT_EQ(Read(*store, "b"), "{{u}}") << "only addresses have templates";
 }
 
+TEST_F(KerchunkStoreTest, OfSeveralTemplatesWithOneNameTheLastCounts) {
+  const auto store = Open(R"({"version": 1, "refs": {"a": ["DIR/{{n}}.nc", 0, 2]},
+      "templates": {"n": "other", "n": "a b", "m": "", "n": "a b"}})");
+  EXPECT_EQ(Read(*store, "a"), "01");
+}
+
 TEST_F(KerchunkStoreTest, OfSeveralReferencesWithOneKeyTheLastCounts) {
   const auto store = Open(R"({"k": "first", "j": "", "k": "last"})");
   EXPECT_EQ(Read(*store, "k"), "last");

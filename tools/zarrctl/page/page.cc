@@ -59,7 +59,7 @@ class Page {
         places_{.store = target.source.text(),
                 .mount_options = options.mount_options,
                 .mount = MountPointFor(target.source.text()),
-                .is_folder = !target.source.needs_fetcher() && target.ZipFile().empty() &&
+                .is_folder = !target.source.needs_fetcher() && target.ContainerFile().empty() &&
                              target.source.Locate().layer == nullptr},
         budget_(limits) {}
 

@@ -210,7 +210,7 @@ class References {
 // Returns the URLs of stored objects. All objects in a zip file have the URL of that file. The URL
 // of an object in a folder consists of the URL of the folder and the object's key.
 Result<ObjectUrls> UrlsOf(const TargetNode& target, const RefsOptions& options) {
-  if (const std::string zip = target.ZipFile(); !zip.empty()) {
+  if (const std::string zip = target.ContainerFile(); !zip.empty()) {
     const std::string url = target.source.needs_fetcher() ? zip : "file://" + zip;
     return ObjectUrls(options.prefix.empty() ? url : options.prefix);
   }
