@@ -29,9 +29,9 @@ namespace {
 // The maximum age of the last check of a zip file: half of ttl= at most, so a change is noticed in
 // time.
 Age ZipAge(const MountOptions& options) {
-  if (!options.ttl) return kZipAge;
+  if (!options.ttl) return kFileAge;
   const std::chrono::duration<double> seconds(std::min(*options.ttl / 2, 1.0));
-  return std::min(kZipAge, std::chrono::duration_cast<Age>(seconds));
+  return std::min(kFileAge, std::chrono::duration_cast<Age>(seconds));
 }
 
 // How often the ref of an Icechunk branch is read if the store does not report changes.

@@ -60,7 +60,8 @@ enum class Sizes { kChecked, kAny };
 
 class ChunkSource;
 /// Called with a version of a stored object that was evicted because the object was replaced, or
-/// because the version is racy; see IsRacy().
+/// because the version is racy; see IsRacy(). Called on the thread that found the change, with no
+/// lock held; not called by Forget().
 using OnSuperseded =
     std::function<void(const ChunkSource& source, OuterIndex outer, const OpenShardPtr& old)>;
 
@@ -125,7 +126,8 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
                                                               Sizes sizes = Sizes::kChecked) const;
 
   /// Returns `error` with the key of the stored object prepended to its message. Also reports the
-  /// error, once per version of the object.
+  /// error, once per version of the object, unless `shard` was only stat'ed; the error is then
+  /// reported when the object is opened.
   [[nodiscard]] Error Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const;
 
   /// True if a later version of the stored object may be indistinguishable from `shard`, so values

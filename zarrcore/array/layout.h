@@ -85,8 +85,9 @@ struct ArrayLayout {
 };
 
 /// Makes the layout of an array. Fails with kUnsupported or kDamaged if inner chunks are not byte
-/// ranges of stored or decoded objects. Causes are codecs around a nested shard, inner shapes that
-/// do not divide the outer shape, unsharded chunks that differ in shape, unknown index codecs, more
+/// ranges of stored or decoded objects. Causes are codecs other than crc32c around a nested shard,
+/// codecs other than transpose before sharding, too many levels of shards, inner shapes that do not
+/// divide the outer shape, unsharded chunks that differ in shape, unknown index codecs, more
 /// than kMaxSlotsPerObject chunks in one stored object, or more chunks than can be numbered.
 [[nodiscard]] Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata);
 

@@ -42,10 +42,10 @@ struct OpenShard {
   /// its epoch numbers. Any thread may set the note; relaxed order suffices.
   mutable std::atomic<uint32_t> epoch_note{0};
   /// ChunkReader's notes about the zstd frame of each entry; 0 if unknown. Null if chunks have no
-  /// zstd frames.
+  /// zstd frames, or the object is not open.
   std::unique_ptr<std::atomic<uint8_t>[]> frame_notes;
   /// Notes about the checksum of each entry (ChecksumNote); 0 if unknown. Null if chunks have no
-  /// checksums that views omit.
+  /// checksums that views omit, or the object is not open.
   std::unique_ptr<std::atomic<uint8_t>[]> checksum_notes;
   /// A range of the object that is followed by its crc32c checksums: this shard, or an enclosing
   /// shard. Reads of a shard leave out these checksums.
@@ -71,6 +71,7 @@ struct ShardKeyHash {
     return HashFields(key.array, key.linear, key.level);
   }
 };
+/// A store has one; NodeReader (hierarchy/node_reader.h) makes it.
 using IndexCache = RevalidatingCache<ShardKey, OpenShard, ShardKeyHash>;
 
 }  // namespace zarrfs

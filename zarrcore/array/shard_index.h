@@ -116,6 +116,7 @@ class ShardIndex {
 
 class ShardIndex::Decoder {
  public:
+  /// `spec` must outlive this object.
   Decoder(const ShardIndexSpec& spec, uint64_t shard_size);
 
   /// Decodes the next piece of the index.

@@ -4,7 +4,8 @@
 //
 // An object in the set has the version, owner, mode and times of the JSON file. An object in
 // another file has those of that file, so its version changes when the file changes. If the file is
-// missing or must not be read, the object exists, but reading it fails.
+// missing or must not be read, the object exists, but Stat() and reading fail,
+// never with kNotFound.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,8 @@ namespace zarrfs {
 [[nodiscard]] bool IsReferenceSetName(std::string_view name);
 
 /// Opens the set `key` of `container`. If `virtual_chunks` is null, no other file can be read.
-/// `max_age`: see StoreInFile. Fails like KerchunkReferenceSet::Read().
+/// `max_age`: see StoreInFile. Fails like KerchunkReferenceSet::Read(), but with
+/// kIo instead of kDamaged.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenKerchunkStore(
     std::shared_ptr<const Store> container, std::string key,
     std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr, Age max_age = Age{0});

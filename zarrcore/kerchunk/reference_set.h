@@ -47,7 +47,7 @@ struct KerchunkReference {
   std::string_view bytes = {};
   std::string_view location = {};  // may contain templates; see LocationOf()
   uint64_t offset = 0;
-  uint64_t length = 0;
+  uint64_t length = 0;  // for kInline, the size of `bytes`; for kWhole, 0
 
   bool operator==(const KerchunkReference&) const = default;
 };

@@ -16,8 +16,9 @@ namespace zarrfs {
 using KeyList = std::vector<std::string>;
 
 /// Reads a file of keys, one per line and relative to the root of the store, as `find -type f`
-/// writes them. kInvalidArgument, with the line, for an invalid key; kTooLarge if the file exceeds
-/// 256 MiB. `opened`: the file, if it is already open; its position does not matter.
+/// writes them. Empty lines and a leading "./" are ignored. kInvalidArgument, with the line, for an
+/// invalid key; kTooLarge if the file exceeds 256 MiB; kIo if it has no keys or cannot be read.
+/// `opened`: the file, if it is already open; its position does not matter.
 [[nodiscard]] Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened = {});
 
 /// The names directly below `folder`; nullopt if no key is below it.

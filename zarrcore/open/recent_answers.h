@@ -2,7 +2,8 @@
 // a short time share one request. Remembered answers are the metadata documents of nodes, the
 // version of an object that was listed or opened, the absence of an object or folder, and listings
 // of at most 1000 names. When an object is opened, its first bytes are requested, too, and cached
-// for its reader (open/first_bytes.h).
+// for its reader (open/first_bytes.h). Holds up to 16 MiB of documents, 16 MiB of first bytes and
+// 4 MiB of listings.
 //
 // A caller gets a remembered answer if it accepts the answer's age (base/answer_age.h). If the
 // answer is too old, and only the attributes of a document are needed, one request for one byte

@@ -2,9 +2,9 @@
 //
 // A program that reads one file makes several requests to the mount, and each needs several
 // objects. If each request waited for a hung server, one read would take many times `timeout=`. So
-// if a request fails after a second or more, requests for the same object fail immediately for the
-// same length of time, at most 5 s. If the server has answered nothing since the failed request
-// began, requests for any object fail immediately for one second.
+// if a request fails with kTimedOut or kIo after a second or more, requests for the same object
+// fail immediately for the same length of time, at most 5 s. If the server has answered nothing
+// since the failed request began, requests for any object fail immediately for one second.
 #pragma once
 
 #include <cstdint>

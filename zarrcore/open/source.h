@@ -10,7 +10,8 @@
 //   /data/ocean.json                  a kerchunk reference set, which may also be in a bucket or on
 //                                     a web server
 //
-// A source consists of a *place* and at most one *layer* over the place:
+// A source consists of a *place* and at most one *layer* over the place. An Icechunk repository in
+// a zip file or behind a network is opened over these.
 //
 //   place   where the stored objects are (PlaceKind). The place decides how the objects are read:
 //           from a folder in a sandbox, or through a fetcher, the only process with network access.
@@ -105,11 +106,12 @@ class Source {
 };
 
 /// The last component of a source as users name stores: without .zip, .ozx, .json, .zarr and
-/// .icechunk. "" if there is none.
+/// .icechunk in lower case. "" if there is none.
 [[nodiscard]] std::string NameOfStore(std::string_view source);
 
-/// Maximum age of the last check whether the single object of a layer has changed on its server.
-inline constexpr Age kZipAge = std::chrono::milliseconds(500);
+/// Maximum age of the last check whether the single file of a layer, or a file with virtual chunks,
+/// has changed.
+inline constexpr Age kFileAge = std::chrono::milliseconds(500);
 
 /// How often a followed branch of an Icechunk repository is read if it cannot be watched; see
 /// Store::StartWatching().
@@ -126,13 +128,13 @@ struct SourceAccess {
   RemoteOptions remote = {};  // OpenSource() reads the file list_file
   // The file RemoteOptions::list_file, if it is already open; used only during OpenSource().
   const Descriptor* key_list = nullptr;
-  Descriptor fetch_socket = {};
+  Descriptor fetch_socket = {};  // must be set, as must fetch_memory, if NeedsFetcher()
   // The shared memory of the FetchChannel; used only during OpenSource().
   const Descriptor* fetch_memory = nullptr;
   /// Called on another thread with each line that the fetcher has for the log.
   std::function<void(std::string_view)> on_notice = {};
   RemoteStoreOptions shown = {};  // OpenSource() sets its members name and is_listed
-  Age max_age = kZipAge;
+  Age max_age = kFileAge;         // see kFileAge
   /// How often a branch of an Icechunk repository is read if it cannot be watched.
   Age period = kFollowPeriod;
 
@@ -162,6 +164,10 @@ struct SourceCommit {
 /// Opens the store. kInvalidArgument if a commit is given for a store without commits. Otherwise,
 /// fails like OpenLocalStore(), OpenRemoteStore() and the function that opens the layer. With a
 /// fetcher, starts a thread.
+///
+/// The store of a place behind a network is wrapped by RememberFailures(), RememberAnswers() and,
+/// if it cannot be listed, ListUnlisted(), in this order; that of a single file by
+/// RememberFailures() alone. A bucket that refuses listings is opened again like a web server.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenSource(const Source& source,
                                                         SourceAccess access = {});
 
@@ -174,12 +180,14 @@ struct LayerKind {
   std::string_view name;
 
   /// Finds the parts of the source except Location::layer; nullopt if the source has no layer of
-  /// this kind. May examine local files, but makes no requests to servers. `folder`: see
-  /// Source::Locate().
+  /// this kind. May examine local files, but makes no requests to servers. The first row of kLayers
+  /// that finds its parts wins. `folder`: see Source::Locate().
   std::optional<Location> (*find)(const Source& source, const Descriptor& folder);
 
-  /// Makes the store from the store of the place. If `location.file` is not "", the store of the
-  /// place contains only this file.
+  /// Makes the store from the store of the place. If `location.file` is not "", the store of a
+  /// place behind a network contains only this file; of a local place only this file may be read,
+  /// because the sandbox may forbid the rest. Fails with kInvalidArgument if `commit.is_given` and
+  /// the store cannot have commits.
   Result<std::shared_ptr<Store>> (*open)(const std::shared_ptr<Store>& place,
                                          const Location& location, const SourceCommit& commit);
 };

@@ -8,6 +8,10 @@
 // Each component of the paths of these nodes is a folder, even without a document of its own, such
 // as the row of a plate. Listings of other folders fail with kUnsupported and a message that names
 // the option `list`, because a listing must be complete.
+//
+// The existing objects of an array are cached for one second; the metadata of groups for ten, or
+// one second if there are none. The objects of one array are requested at a time, on up to
+// probes_at_once threads, while a lock is held: concurrent listings wait and share the result.
 #pragma once
 
 #include <cstdint>

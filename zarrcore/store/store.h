@@ -24,7 +24,8 @@
 
 namespace zarrfs {
 
-/// Identifies the content of an object: objects with equal versions have the same bytes. Includes
+/// Identifies the content of the object of one key: if its version is the same, it has the same
+/// bytes. Objects of different keys may have equal versions. Includes
 /// ctime, because deleting a file and creating it again with the old mtime may repeat all other
 /// fields.
 struct Version {
