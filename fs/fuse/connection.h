@@ -43,7 +43,7 @@ void Negotiate(fuse_conn_info& connection, uint32_t connections = 0);
 void AnswerInit(fuse_session* session, std::string_view init);
 
 /// Makes a session that is not mounted answer `init`. The user data of the session is a
-/// std::string, in which the body of the answer is stored; "" if libfuse gives no answer.
+/// std::string, which receives the body of the answer; "" if libfuse does not answer.
 void AnswerTo(fuse_session* session, std::string_view init);
 /// Compares the answers of two sessions to FUSE_INIT. Returns why a session that answers `now`
 /// cannot serve a mount whose kernel accepted the answer `then`: the field and both values. "" if

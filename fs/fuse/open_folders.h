@@ -32,8 +32,8 @@ class OpenFolders {
     const auto found = folders_.find(handle);
     return found == folders_.end() ? nullptr : found->second;
   }
-  /// Adds the folder of an unknown handle. Returns the folder of the handle: `folder`, or the one
-  /// that another thread has added first.
+  /// Adds `folder` for an unknown handle, and returns `folder`. If another thread has added a
+  /// folder for the handle first, returns that folder instead.
   [[nodiscard]] std::shared_ptr<Folder> Put(uint64_t handle,
                                             const std::shared_ptr<Folder>& folder) {
     const MutexLock lock(mutex_);

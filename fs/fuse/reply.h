@@ -30,11 +30,11 @@ namespace zarrfs {
 
 class Reply {
  public:
-  /// For the first run of a handler, during which the request cannot be interrupted. If the handler
-  /// fails with kWouldBlock, nothing is sent, and must_wait() becomes true.
+  /// Makes a reply for the first run of a handler, during which the request cannot be interrupted.
+  /// If the handler fails with kWouldBlock, nothing is sent, and must_wait() becomes true.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as)
       : request_(request), metrics_(metrics), counted_as_(counted_as), trial_(true) {}
-  /// For a handler whose request can be interrupted while it runs.
+  /// Makes a reply for a handler whose request can be interrupted while the handler runs.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as,
         std::shared_ptr<PendingRequest> pending, bool trial)
       : request_(request),

@@ -232,7 +232,7 @@ void Server::OnMounted(fuse_session* session) {
   SetWaitingThreads(WaitingThreads(options_.connections));
   // notify_store waits while a READ holds the page's lock, so a second thread must be free to
   // answer that READ without waiting for the tree's store. So prefetching requires a store that
-  // answers fast. It is off with io_uring, which has only one thread per core.
+  // answers fast. Prefetching is off with io_uring, which has only one thread per core.
   if (tree_->answers_fast() && options_.threads > 1 && !uses_io_uring_) {
     tree_->StartPrefetch([this, session](NodeId id, std::span<const std::byte> bytes) {
       fuse_bufvec data = FUSE_BUFVEC_INIT(bytes.size());

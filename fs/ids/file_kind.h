@@ -18,7 +18,7 @@ namespace zarrfs {
 enum class FileKind : uint8_t {
   kNone,           // a folder
   kStoredChunk,    // an object in the store, passed through or decoded
-  kFillChunk,      // made of fill values, because the chunk is not in the store
+  kFillChunk,      // a file of fill values, because the chunk is not in the store
   kDocument,       // a metadata file made from one node
   kMadeDocument,   // a metadata file made from several nodes
   kAssembledFile,  // a file made from the chunks of arrays

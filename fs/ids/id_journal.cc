@@ -350,7 +350,7 @@ void IdJournal::Compact() {
   }
   header_->used = kept;
   EndRewrite();
-  // If this fails, the file keeps its size, and the bytes after `used` are not read.
+  // If the cut fails, the file keeps its size, and the bytes after `used` are not read.
   static_cast<void>(Cut(kept));
 }
 

@@ -135,7 +135,8 @@ bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t 
 
 RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
   const Digest files = FilesDigest(node);
-  // Not make_shared, because then weak pointers would keep the memory of the range allocated.
+  // Does not use make_shared(), because weak pointers would then keep the memory of the range
+  // allocated.
   const std::shared_ptr<ArrayRange> made(new ArrayRange(node, &record, listed_views_));
   const uint64_t rows = made->rows();
   const WriterLock lock(mutex_);

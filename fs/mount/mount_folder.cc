@@ -103,7 +103,8 @@ uint64_t MountIdOf(const Descriptor& place) {
       (info.stx_mask & STATX_MNT_ID) != 0) {
     return info.stx_mnt_id;
   }
-  // For kernels before Linux 5.8. If the process is not dumpable, the file belongs to root.
+  // Kernels before Linux 5.8 have no STATX_MNT_ID. If the process is not dumpable, the file below
+  // belongs to root.
   std::ifstream file(fmt::format("/proc/self/fdinfo/{}", place.get()));
   uint64_t id = 0;
   for (std::string name; file >> name;) {

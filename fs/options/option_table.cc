@@ -318,7 +318,7 @@ constexpr Option kOptions[] = {
     {"max_read", "SIZE", "", "128K or more; it has no effect, because reads are not made smaller",
      [](auto&, auto v) { return ParseSize(v) >= uint64_t{128} << 10; }},
     {"noexec", "", "", "", SetKernelFlag},
-    // These are the only options about access times that fusermount3 accepts.
+    // The only options about access times that fusermount3 accepts are noatime and atime.
     {"noatime", "", "", "", SetKernelFlag},
     {"atime", "", "", "", SetKernelFlag},
     {"remount", "", "", "", SetFlag<&MountOptions::remount>},
@@ -408,7 +408,8 @@ Result<void> ApplyOption(std::string_view word, MountOptions& options,
   if (is_one_word && kIgnoredWords.find(fmt::format(" {} ", word)) != kIgnoredWords.npos) return {};
   if (has_value && IsIn(kIgnoredNames, name)) return {};
   if (word.starts_with("x-") || word.starts_with("X-")) return {};
-  // Not an error yet, because the option -s (ignore unknown options) may follow.
+  // An unknown option is not an error yet, because the option -s (ignore unknown options) may
+  // follow.
   if (!unknown) unknown = std::string(word);
   return {};
 }

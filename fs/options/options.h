@@ -25,7 +25,7 @@ namespace zarrfs {
 
 struct MountOptions : TreeOptions {
   Source source;  // as the user wrote it; made absolute before a daemon changes its working folder
-  // As the user wrote it; made absolute before a daemon changes its working folder.
+  // The path as the user wrote it; made absolute before a daemon changes its working folder.
   std::string mountpoint;
 
   std::optional<LinkPolicy> links;  // absent: see LinksInForce()

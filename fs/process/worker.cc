@@ -110,7 +110,7 @@ class Worker {
     return fetches ? static_cast<uint32_t>(options_.remote.connections) : 0;
   }
   void SetMemory(uint64_t bytes) const {
-    // There are two waiting rooms.
+    // There are two waiting rooms, each with up to WaitingThreads() threads.
     const uint64_t threads = options_.threads + 2 * WaitingThreads(Connections());
     if (const auto limited = LimitMemory(bytes, threads); !limited) {
       spdlog::debug("{}", limited.error().message);

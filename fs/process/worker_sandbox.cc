@@ -24,8 +24,8 @@
 namespace zarrfs {
 namespace {
 
-// File systems on disks or in memory of this machine. For these, the kernel itself decides who may
-// read, and accepts CAP_DAC_READ_SEARCH from any user.
+// File systems on disks or in memory of this machine. For such file systems, the kernel itself
+// decides who may read, and accepts CAP_DAC_READ_SEARCH from any user.
 struct LocalType {
   std::string_view name;
   uint32_t number;  // the f_type of statfs(2)

@@ -23,8 +23,8 @@ class FolderPart {
  public:
   virtual ~FolderPart() = default;
 
-  /// Loads the data that List() needs, unless they are already loaded. If this fails, opening the
-  /// folder fails.
+  /// Loads the data that List() needs, unless they are already loaded. If Prepare() fails, opening
+  /// the folder fails.
   [[nodiscard]] virtual Result<void> Prepare() { return {}; }
 
   /// Adds the entries from position `from` on, each with the position after it. Returns false if an

@@ -189,7 +189,8 @@ class ChildFolders final : public FolderPart {
     return true;
   }
 
-  // The validity of the listing; unknown unless it was listed from its beginning to its end.
+  // The validity of the listing; unknown unless the folder was listed from its beginning to its
+  // end.
   Validity validity() const override {
     const MutexLock lock(mutex_);
     return are_loaded_ && checked_ == names_.size() ? validity_ & group_->freshness.validity()
@@ -432,7 +433,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
   const bool is_root = target.kind == Target::Kind::kFolder && part.naming.nested() &&
                        part.naming.prefix_c && rank > 0;
   const bool has_folders = part.naming.nested() && prefix.level + 1 < rank;
-  // If missing chunks also have files, the folder contains the whole range.
+  // If missing chunks also have files, the folder contains all chunks of the array below `prefix`.
   const bool has_all = part.fill_chunk != nullptr;
   if (is_root) {
     const auto any = has_all ? Valid<bool>{true, {}} : chunks.AnyChunk({}, nodes_.check_age());

@@ -154,7 +154,7 @@ class Finder {
     const auto& layout = range->chunks->layout();
     const auto& counts = layout.inner_grid.counts();
     for (const std::string& key : changed.objects) {
-      // A change of a folder affects the permissions of all stored objects below it.
+      // A change of a folder affects the permissions of all stored objects below the folder.
       Box box;
       const auto fixed = range->chunks->PrefixOfKey(key, box.first);
       if (!fixed) continue;

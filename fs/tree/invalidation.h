@@ -14,8 +14,8 @@
 
 namespace zarrfs {
 
-/// The maximum number of names to invalidate for one batch of changes, which takes about one
-/// second.
+/// The maximum number of names to invalidate for one batch of changes. Invalidating this number of
+/// names takes about one second.
 inline constexpr size_t kMaxInvalidatedEntries = size_t{1} << 20;
 
 /// Receives the names that may now lead to other files or folders.

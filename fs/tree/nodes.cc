@@ -28,7 +28,8 @@ HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, const Timeouts& 
           .is_for_others = options.is_for_others && !options.umask};
 }
 
-// Not kNotFound, because readers would treat it as an absent chunk.
+// The error for an inode whose file no longer exists. It is not kNotFound, which readers would
+// treat as an absent chunk.
 tl::unexpected<Error> GoneInode() {
   return Fail(ErrorCode::kStale, "the file or folder of this inode no longer exists");
 }

@@ -35,8 +35,8 @@ class ObjectCheck {
   // Checks a chunk. Returns the number of bytes read and checked, which is 0 if why_not() has a
   // value.
   [[nodiscard]] Result<uint64_t> CheckChunk(const ChunkLocation& location) const;
-  // Verifies the crc32c that follows the innermost shard and, if `first_of_object`, also the one
-  // that follows the whole stored object.
+  // Verifies the crc32c that follows the innermost shard. If `first_of_object` is true, also
+  // verifies the crc32c that follows the whole stored object.
   [[nodiscard]] Result<void> CheckShardChecksums(const OpenShard& innermost,
                                                  bool first_of_object) const;
 

@@ -43,7 +43,7 @@ void SetWhole(const ArrayLayout& layout, ChunkMap& map) {
   if (layout.is_sharded()) map.shard_rows = map.shard_columns = 0;
 }
 
-// Sets the axes of the slice, in chunks.
+// Sets the axes, the shards and the start of the slice, in chunks.
 void SetAxes(const ArrayLayout& layout, ChunkMap& map) {
   const auto& counts = layout.inner_grid.counts();
   const size_t rank = counts.size();
