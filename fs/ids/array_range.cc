@@ -113,7 +113,8 @@ void ArrayRange::FindFolder(const Segment& segment, uint64_t number, Place& plac
 
 ArrayRange::Place ArrayRange::PlaceOf(size_t segment, uint64_t position, FileKind kind) const {
   Place place;
-  if (segment >= segments_.size()) return place;  // this is the range from before the array grew
+  // True if the array grew after this range was made: the range lacks the new segment.
+  if (segment >= segments_.size()) return place;
   const Segment& in = segments_[segment];
   const uint64_t files = in.rows * chunks_per_row_;  // the number of files per block
   uint64_t offset = position - in.position;
@@ -177,7 +178,8 @@ std::optional<uint32_t> ArrayRange::KnownEpoch(const ChunkLocation& location) co
   const OpenShard& shard = *location.shard;
   const uint32_t note = shard.epoch_note.load(std::memory_order_relaxed);
   if (note != 0) return note - 1;
-  // The shard was opened again after its lookup, or the lookup only stat'ed an unsharded chunk.
+  // The shard does not record its epoch yet: it was opened again after its lookup, or the lookup
+  // only stat'ed an unsharded chunk.
   const auto epoch = epochs->Known(ToNumber(location.outer), shard.fingerprint);
   if (epoch) shard.epoch_note.store(*epoch + 1, std::memory_order_relaxed);
   return epoch;

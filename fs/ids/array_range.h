@@ -70,11 +70,12 @@ class ArrayRange {
     std::shared_ptr<const FillChunk> fill_chunk;
     uint64_t file_block = 0;
     uint64_t folder_block = 0;
-    bool has_folders = false;  // otherwise chunks are in the array's own folder
-    uint64_t files = 0;        // the position of chunk 0
-    uint32_t links = 1;        // the number of listed views that serve the same files, at least 1
+    // True if chunks are in nested folders. Otherwise they are directly in the array's folder.
+    bool has_folders = false;
+    uint64_t files = 0;  // the position of chunk 0
+    uint32_t links = 1;  // the number of listed views that serve the same files, at least 1
 
-    /// The sizes of stored chunks that can be served as files.
+    /// Whether a lookup must check the size of a stored chunk.
     [[nodiscard]] Sizes sizes() const { return encoding.as_stored ? Sizes::kAny : Sizes::kChecked; }
   };
 
@@ -111,7 +112,8 @@ class ArrayRange {
   }
   /// The id of the folder of the chunks whose coordinates begin with `prefix`.
   [[nodiscard]] NodeId FolderId(size_t view, std::span<const uint64_t> prefix) const;
-  /// The file or folder at `position` in a segment. `kind` is the kind of a file at that position.
+  /// Returns the file or folder at `position`, which lies in segment number `segment`. If it is a
+  /// file, `kind` must be its kind.
   [[nodiscard]] Place PlaceOf(size_t segment, uint64_t position, FileKind kind) const;
 
   NodeRecord* record;
@@ -161,8 +163,8 @@ class RangeRecord {
   Digest files;
   uint64_t rows = 0;  // the number of rows of the array; never decreases
   std::vector<ArrayRange::Segment> segments;
-  /// The ChunkSource::id() of the chunks. Ranges of one source share their epochs, which OpenShards
-  /// record.
+  /// The ChunkSource::id() of the chunks. Successive ranges of an array with the same source share
+  /// one EpochTable, because each OpenShard of the source caches its epoch.
   uint64_t source = 0;
   std::shared_ptr<EpochTable> epochs;
 

@@ -87,7 +87,7 @@ uint32_t EpochTable::Observe(uint64_t object, uint64_t fingerprint, uint32_t ste
     usage_->past.Add({number_, object}, before.epoch, {before.fingerprint, before.step});
     page.Set(index, {fingerprint, before.epoch + 1, step});
   } else {
-    // A version without a step was inherited from a process whose steps are unknown.
+    // A version inherited from the journal has no step, so this adds the step.
     if (before.step == 0 && step != 0) page.Set(index, {fingerprint, before.epoch, step});
     return before.epoch;
   }

@@ -32,13 +32,16 @@ class EpochTable {
  public:
   static constexpr uint64_t kPageObjects = 64;
 
-  /// The state that all epoch tables of a mount share: their memory, the current round, and the
-  /// past versions. `max_past`: the limit of `past`.
+  /// State shared by all epoch tables of a mount: their memory, the earlier versions of objects
+  /// (`past`), and a clock for eviction (`round`). `max_past` is the maximum number of versions in
+  /// `past`.
   struct Usage {
     explicit Usage(size_t max_past = PastVersions::kMaxOpen) : past(max_past) {}
 
     std::atomic<uint64_t> bytes = 0;  // the memory of all tables in bytes, without `past`
-    std::atomic<uint32_t> round = 0;  // the current round; each use of a page records it
+    // The number of calls of EpochLimit::Sweep() so far. A page records the value at its last use,
+    // so the pages that have been unused for longest can be dropped first.
+    std::atomic<uint32_t> round = 0;
     PastVersions past;
   };
 
@@ -74,11 +77,12 @@ class EpochTable {
   /// need this check, because they may still use a version after a lookup has observed a later one.
   std::optional<uint32_t> Known(uint64_t object, uint64_t fingerprint);
 
-  /// Adds to `objects`, for each round, the number of objects in the pages last used in that round.
+  /// For each value of Usage::round, adds to `objects` the number of objects in the pages last used
+  /// while `round` had that value.
   void CountByRound(std::map<uint32_t, uint64_t>& objects);
-  /// Marks as expired the pages last used in `round` or earlier, and calls `name` for each object
-  /// on them. `name` must not use this table. Reduces `left` by the number of objects, and stops
-  /// when it is 0.
+  /// Marks as expired the pages last used when Usage::round was at most `round`, and calls `name`
+  /// for each object on them. `name` must not use this table. Subtracts the number of objects from
+  /// `left`, and stops when `left` is 0.
   void Mark(uint32_t round, uint64_t& left, const std::function<void(uint64_t object)>& name);
   /// Drops marked pages that have not been used since they were marked.
   void DropMarked();
@@ -90,22 +94,22 @@ class EpochTable {
     uint32_t epoch;
     uint32_t step;
   };
-  // A column of a page: one number per seen object.
+  // The epochs or the steps of a page: one number per seen object.
   struct Column {
     uint32_t first = 0;
-    std::vector<uint32_t> values;  // empty: all numbers are `first`
+    std::vector<uint32_t> values;  // empty until a number differs from `first`
 
     [[nodiscard]] uint32_t At(size_t index) const { return values.empty() ? first : values[index]; }
     [[nodiscard]] uint64_t bytes() const { return values.capacity() * sizeof(values[0]); }
-    // Makes room to set or add `value` in a page of `count` objects. No other member allocates
-    // memory.
+    // Reserves the memory that Insert() or Set() needs to store `value` in a page of `count`
+    // objects. The other members do not allocate memory.
     void Prepare(size_t count, uint32_t value);
     void Insert(size_t index, uint32_t value);
     void Set(size_t index, uint32_t value);
   };
   struct Page {
     uint64_t seen = 0;                   // bit i is set if object i of the page was seen
-    std::vector<uint64_t> fingerprints;  // of the seen objects, in the order of their numbers
+    std::vector<uint64_t> fingerprints;  // one per seen object, in ascending order of object number
     Column epochs;
     Column steps;
     uint32_t round = 0;
@@ -120,7 +124,7 @@ class EpochTable {
     void Insert(uint64_t object, const Seen& seen_now);
     void Set(size_t index, const Seen& seen_now);
   };
-  // On destruction, adds the growth of the page's memory to the usage.
+  // When destroyed, adds the growth of a page's memory to Usage::bytes.
   class CountedPage {
    public:
     CountedPage(Usage& usage, Page& page, bool is_new)

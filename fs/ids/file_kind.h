@@ -23,7 +23,9 @@ enum class FileKind : uint8_t {
   kMadeDocument,   // a metadata file made from several nodes
   kAssembledFile,  // a file made from the chunks of arrays
   kStoredFile,     // an object in the store that is not part of Zarr
-  kUnreadable,     // a file of any other kind that cannot be read; reading it fails with the reason
+  // A chunk or metadata file whose content cannot be served. Reading the file fails with the
+  // reason.
+  kUnreadable,
 };
 
 /// Epochs that no version has: kUnreadableEpoch for the inode of a chunk that cannot be read,

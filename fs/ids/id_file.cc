@@ -30,7 +30,7 @@ constexpr uint64_t kGenerations = uint64_t{1} << 31;
 
 struct Head {
   std::array<char, 32> magic{};  // kMagic, padded with zeros
-  uint64_t is_last = 0;          // 1 after the last save, so no ids are missing
+  uint64_t is_last = 0;          // 1 if the mount saved all of its ids before it ended
   IdJournal::Header journal;     // `lost` is 1 while records are being replaced
 };
 
@@ -38,7 +38,7 @@ Error OfSystem(std::string_view what) {
   return {FromErrno(errno), fmt::format("{}: {}", what, ErrnoText(errno))};
 }
 
-// Copies the bytes from `begin` to `end`. Both files have a head of the same size.
+// Copies the bytes from offset `begin` to offset `end`, which are the same in both files.
 bool Copy(const Descriptor& from, const Descriptor& to, uint64_t begin, uint64_t end) {
   std::array<std::byte, kPieceBytes> piece;
   for (uint64_t at = begin; at < end;) {
@@ -152,7 +152,7 @@ Result<bool> IdFile::SaveRecords(const IdJournal::Header& journal) {
       return tl::unexpected(OfSystem("the file cannot be written"));
     }
   }
-  // Does not write records again that the file already has.
+  // Copies only the records that the file does not have yet.
   const uint64_t saved = is_new || is_changed ? 0 : head.journal.used;
   if (!Copy(journal_, file_, kHeadBytes + saved, kHeadBytes + journal.used) ||
       (is_changed && fdatasync(file_.get()) != 0)) {
@@ -168,7 +168,9 @@ Result<void> IdFile::Save(bool last) {
   IdJournal::Header journal;
   bool is_consistent = false;
   for (int attempt = 0; !is_consistent && attempt < kAttempts; ++attempt) {
-    // `rewrites` is read before the rest of the header and compared after the copy.
+    // Reads the header twice, and uses `rewrites` of the first read. If a worker rewrites records
+    // before the copy is complete, `rewrites` has another value afterwards, and the copy is
+    // repeated.
     if (!ReadValue(journal_, journal)) return unreadable();
     const uint64_t rewrites = journal.rewrites;
     if (!ReadValue(journal_, journal)) return unreadable();
@@ -177,7 +179,7 @@ Result<void> IdFile::Save(bool last) {
       return Fail(ErrorCode::kDamaged, "the journal has {} bytes of ids, more than its limit",
                   journal.used);
     }
-    // A worker is changing records, or was killed while it did.
+    // A worker is rewriting the records, or was killed while it rewrote them.
     if (rewrites % 2 != 0) return {};
     const auto saved = SaveRecords(journal);
     if (!saved) return Fail(saved);
@@ -185,7 +187,8 @@ Result<void> IdFile::Save(bool last) {
   }
   // The next call tries again. The file is unchanged, or marked as unusable.
   if (!is_consistent) return {};
-  // Reads the head again, because positions are allocated before their records are written.
+  // Reads the header again, so its positions cover those in the copied records. Positions are
+  // allocated before their records are written.
   const auto [used, rewrites] = std::pair(journal.used, journal.rewrites);
   if (!ReadValue(journal_, journal)) return unreadable();
   journal.used = used;

@@ -26,8 +26,8 @@ std::string ArrayOf(std::string_view type, std::string_view fill_value, std::str
       type, fill_value, codec);
 }
 
-// Adds the number and names of documents. The number matters if a view shows no documents for a
-// kind of node.
+// Appends the number of `documents` and their names to the documents of `ids`. The number
+// distinguishes a kind of node (`of`) without documents in the view.
 void AddNames(std::string_view of, const std::vector<Document>& documents, ViewIds& ids) {
   ids.documents.push_back(fmt::format("{}: {}", of, documents.size()));
   for (const Document& document : documents) ids.documents.push_back(document.name);

@@ -31,8 +31,10 @@ constexpr uint64_t kMaxLowCount = uint64_t{1} << 28;
 // Millions of epoch records may exist, so they are shorter: the number of the table is part of
 // `kind`, and no string follows.
 struct RecordHead {
-  uint32_t kind = 0;  // the kind in the kBitsOfKind lowest bits; for an epoch, the table above them
-  uint32_t text_bytes = 0;  // the length of the string; for an epoch, the epoch
+  // The low kBitsOfKind bits are the kind. In an epoch record, the other bits are the number of the
+  // table.
+  uint32_t kind = 0;
+  uint32_t text_bytes = 0;  // the length of the string; in an epoch record, the epoch
 };
 constexpr int kBitsOfKind = 8;
 constexpr uint32_t kEpochKind = 6;
@@ -40,19 +42,19 @@ constexpr uint32_t kMaxTables = 1u << (32 - kBitsOfKind);
 
 constexpr size_t Padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// A record, as views of its bytes.
+// A parsed record. `text` and `bytes` point into the parsed buffer.
 struct Record {
   uint32_t kind = 0;   // 0 for a malformed record
-  uint32_t table = 0;  // only of an epoch record, like `epoch`
+  uint32_t table = 0;  // `table` and `epoch` are set only for epoch records
   uint32_t epoch = 0;
   std::array<uint64_t, kMaxNumbers> numbers{};
   std::string_view text;
   std::string_view bytes;  // the whole record
 };
 
-// Removes the first record from `bytes`.
+// Parses the first record of `bytes`, and removes it from `bytes`.
 Record TakeRecord(std::string_view& bytes) {
-  // The number of numbers in a record, by kind.
+  // For each kind of record, how many numbers follow its header.
   constexpr std::array<size_t, 7> kNumbers = {0, 2, 2, 4, 5, 2, 2};
   RecordHead head;
   if (bytes.size() < sizeof head) return {};
@@ -91,7 +93,7 @@ std::string_view TextOf(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
 }
 
-// Checks that positions are in the order of their allocation.
+// Checks that records claim positions in the order of allocation, so no two of them overlap.
 struct Given {
   uint64_t low = IdJournal::kFirstPosition;
   uint64_t high = IdJournal::kHighStart;
@@ -194,7 +196,8 @@ void IdJournal::Reject() {
   ranges_ = 0;
   if (!file_) return;
   BeginRewrite();
-  // If the cut fails, the remaining records are ignored, because only those before `used` are read.
+  // If the file cannot be truncated, the remaining records are ignored, because readers stop at
+  // `used`.
   static_cast<void>(Cut(0));
   EndRewrite();
 }
@@ -281,7 +284,7 @@ void IdJournal::AppendBytes(std::string_view record) {
   if (!file_ || header_->lost != 0) return;
   if (header_->used + record.size() > compact_at_) Compact();
   const uint64_t used = header_->used;
-  // A regular file in kernel memory is written completely, unless memory runs out.
+  // A write to a memory file is incomplete only if memory has run out.
   if (used + record.size() > kMaxBytes ||
       pwrite(file_.get(), record.data(), record.size(), static_cast<off_t>(kHeaderBytes + used)) !=
           static_cast<ssize_t>(record.size())) {
@@ -350,7 +353,7 @@ void IdJournal::Compact() {
   }
   header_->used = kept;
   EndRewrite();
-  // If the cut fails, the file keeps its size, and the bytes after `used` are not read.
+  // If the file cannot be truncated, it keeps its size, and readers ignore the bytes after `used`.
   static_cast<void>(Cut(kept));
 }
 

@@ -83,7 +83,8 @@ class IdJournal {
   struct Kept {
     std::vector<Node> nodes;
     std::vector<Range> ranges;
-    std::vector<std::pair<uint32_t, uint32_t>> segments;  // (range, segment of the range)
+    // For each segment: the index of its range in `ranges`, and its index in Range::segments.
+    std::vector<std::pair<uint32_t, uint32_t>> segments;
     std::vector<Epoch> epochs;  // if an object has several records, the last one counts
     uint32_t tables = 1;
   };
@@ -94,7 +95,7 @@ class IdJournal {
     uint64_t format = 0;  // see IdFormat()
     uint64_t generation = 0;
     uint64_t processes = 0;
-    uint64_t used = 0;  // the number of bytes after the header
+    uint64_t used = 0;  // the number of bytes of records, which follow the header
     uint64_t lost = 0;  // 1 if some records were not written
     uint64_t next_low = kFirstPosition;
     uint64_t next_high = kHighStart;
@@ -158,18 +159,19 @@ class IdJournal {
   void Append(Kind kind, std::initializer_list<uint64_t> numbers, std::string_view text = {})
       REQUIRES(mutex_);
   void AppendBytes(std::string_view record) REQUIRES(mutex_);
-  // Drops all records after the first `bytes` bytes.
+  // Truncates the records to their first `bytes` bytes.
   Result<void> Cut(uint64_t bytes);
   void BeginRewrite();
   void EndRewrite();
-  // Removes superfluous records, unless there are few of them.
+  // Removes superseded records, if they take at least a quarter of the bytes.
   void Compact() REQUIRES(mutex_);
   // Returns the first `bytes` bytes of the records; nullopt if they cannot be read.
   [[nodiscard]] std::optional<std::string> ReadRecords(uint64_t bytes) const;
   // Parses and checks the records; false if they are inconsistent.
   static bool Parse(std::string_view bytes, const Header& header, Kept& kept);
 
-  Mutex mutex_;      // also held while records and the header are written, after Continue()
+  // After Continue(), each writer of the records or the header also holds this mutex.
+  Mutex mutex_;
   Descriptor file_;  // empty if the journal is only in memory
   Header memory_;
   Header* header_ = &memory_;

@@ -13,7 +13,8 @@ namespace {
 // The number of nodes that are cached even if they are large, because otherwise each request would
 // load them again.
 constexpr size_t kAlwaysHeld = 8;
-// If the cached nodes take more bytes than this, and more than the budget, only one stays cached.
+// If the cached nodes take more than this, and more than the limit `node_bytes_`, all except one
+// can be evicted.
 constexpr size_t kVeryLarge = size_t{256} << 20;
 
 Digest DocumentsDigest(const Node& node) {
@@ -303,8 +304,8 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) try {
   if (record.documents && record.documents != documents) {
     auto& past = record.past_documents;
     if (past.size() >= NodeRecord::kMaxPastDocuments) past.erase(past.begin());
-    // If `before` is null, the node was evicted, so its documents have not been read for a long
-    // time.
+    // If `before` is null, the node and its old documents were evicted, because they have not been
+    // read for a long time.
     if (before != nullptr) past.emplace_back(record.document_epoch, before);
     ++record.document_epoch;
   }

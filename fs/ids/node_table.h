@@ -49,8 +49,7 @@ struct NodeRecord {
 
   std::atomic<bool> was_used = false;   // the node was used since EvictDownTo() last considered it
   std::atomic<bool> was_array = false;  // the path has been an array at some time
-  // The number of changes of the node or its chunks that the store has reported; see
-  // AssembledFiles.
+  // Counts the changes of the node and its chunks that the store has reported; see AssembledFiles.
   std::atomic<uint64_t> changes = 0;
 
   Mutex mutex;
@@ -185,8 +184,8 @@ class NodeTable {
   /// positions are left.
   [[nodiscard]] Result<NodeRecord*> RecordOf(const std::string& path);
 
-  /// Like RecordOf(), for an array from which files of other nodes are assembled. Records that the
-  /// path is an array.
+  /// Like RecordOf(), but also records that the path is an array. Used for the arrays from which a
+  /// file of another node is assembled.
   [[nodiscard]] Result<NodeRecord*> RecordOfArray(const std::string& path);
 
   /// Returns the record's range, and its latest node if that is still cached. If the latest node is
@@ -194,8 +193,8 @@ class NodeTable {
   /// was seen or it was evicted.
   [[nodiscard]] CurrentNode LastSeen(NodeRecord& record) const;
 
-  /// Returns the record's latest node while it is cached. Unlike LastSeen(), does not count as a
-  /// use.
+  /// Returns the record's latest node while it is cached. Unlike LastSeen(), does not mark the node
+  /// as recently used.
   [[nodiscard]] static NodePtr Held(NodeRecord& record) {
     const MutexLock lock(record.mutex);
     return record.node;
@@ -228,8 +227,8 @@ class NodeTable {
   [[nodiscard]] TakenChange TakeChange(NodeRecord& record, bool is_there);
 
   using Clock = std::chrono::steady_clock;
-  /// Drops layouts that were replaced at least kReplacedRangeGrace ago. Returns the time of the
-  /// next call; max() if no replaced layout is left.
+  /// Drops layouts that were replaced at least kReplacedRangeGrace ago. Returns when the next
+  /// layout must be dropped; max() if none is left.
   Clock::time_point Sweep(Clock::time_point now);
 
   /// Evicts nodes until `bytes` bytes are freed or no node is left. Called when memory is short.
@@ -237,8 +236,8 @@ class NodeTable {
     EvictDownTo(held_bytes_ - std::min<size_t>(held_bytes_, bytes), true);
   }
 
-  /// The usage of all tables of epochs, including those of replaced layouts that were not dropped
-  /// yet.
+  /// The memory and the earlier versions of all epoch tables, including tables of replaced layouts
+  /// that have not been dropped yet.
   [[nodiscard]] EpochTable::Usage& epoch_usage() { return *epoch_usage_; }
   [[nodiscard]] std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> EpochTables()
       const;
@@ -260,7 +259,7 @@ class NodeTable {
   // now has a different number of positions, because ids would then refer to files of other nodes.
   // Only the constructor calls it, so it needs no mutex.
   void Inherit() NO_THREAD_SAFETY_ANALYSIS;
-  // True if each segment has exactly the positions that the range needs.
+  // True if each segment has exactly as many positions as `range` needs for its rows.
   bool Fits(const RangeRecord& positions, const ArrayRange& range) const;
   // Makes a complete span visible to Resolve(), which takes no lock.
   void Publish(const Span& span) REQUIRES(mutex_);
@@ -268,7 +267,7 @@ class NodeTable {
   void SetWasArray(NodeRecord& record);
   // Adds a record to held_.
   void Hold(NodeRecord* record);
-  // Stores another snapshot in a record.
+  // Replaces the record's snapshot by `node`, and updates its epoch and range.
   void Replace(NodeRecord& record, const NodePtr& node) REQUIRES(record.mutex);
   // Returns the range of an array, from its record or a new one; null if no positions are left.
   RangePtr RefreshRange(const Node& node, NodeRecord& record) REQUIRES(record.mutex);
