@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxMessageText = 4096;
 
-// The wire format of a message. sendmsg(2) and recvmsg(2) need pointers to its parts.
+// A message in the form in which it is sent, with the pointers that sendmsg(2) and recvmsg(2) need.
 struct Packet {
   struct {
     Message::Kind kind = {};
@@ -56,8 +56,8 @@ std::optional<Message> Channel::Receive() const {
     return TEMP_FAILURE_RETRY(recvmsg(fd(), &packet.header, MSG_CMSG_CLOEXEC));
   };
   auto length = receive();
-  // The other end was closed before it had read all messages. The messages that it sent can still
-  // be received.
+  // ECONNRESET means that the other end was closed before it had read all messages. The messages
+  // that it sent can still be received.
   if (length < 0 && errno == ECONNRESET) length = receive();
   const bool is_whole = length >= static_cast<ssize_t>(sizeof packet.head) &&
                         (packet.header.msg_flags & MSG_TRUNC) == 0;

@@ -24,24 +24,27 @@ struct Message {
     kReady,   // the mount answers requests
     kFailed,  // the start of this worker failed; has the exit code and the error
     // Messages that the keeper sends to a worker.
-    // kMounted passes the FUSE device. Its numbers are the device numbers at the mount point before
-    // and after mounting, and 1 if requests can be resent. Its text is FUSE_INIT; "" if the worker
-    // must read FUSE_INIT itself.
+    // kMounted passes the FUSE device. Its numbers are the device number at the mount point before
+    // mounting, the device number of the mount, and 1 if the kernel can resend requests. Its text
+    // is FUSE_INIT; "" if the worker must read FUSE_INIT itself.
     kMounted,
     kEnd,       // the mount has ended or is about to end, so the worker must exit
     kLogLevel,  // changes the log level; the text is the name of the level
-    // kCacheSizes changes the capacities of the index cache and the cache, and the memory limit (0:
-    // the default). Its numbers are in bytes.
+    // kCacheSizes changes the values of the options index_cache, cache and memory. Its numbers are
+    // the three values in bytes; 0 is the default of memory.
     kCacheSizes,
-    // Requests to the keeper from another program of the user or of root. The keeper answers with
-    // kReady or kFailed.
-    kUpgrade,   // asks for an upgrade; passes a descriptor of the new program
-    kSettings,  // live settings, in the syntax of -o
-    // More messages that a worker sends.
-    kStarted,  // the first message: the worker's program runs; has FetchChannel::kVersion
-    kBeat,     // sent every Heartbeat::kPeriod from kReady on; its text is a Beat
-    // kState: a request to the keeper, like kUpgrade, for the state of the mount. The answer,
-    // kReady, has the device number of the mount, and the problem of the worker as its text.
+    // Requests to the keeper from a program that the same user or root has started. The keeper
+    // answers with kReady or kFailed.
+    kUpgrade,   // upgrade to the program file whose descriptor is passed
+    kSettings,  // change live settings, given in the syntax of -o
+    // Further messages that a worker sends.
+    // kStarted is the first message of a program that was executed as a worker. It has the
+    // program's FetchChannel::kVersion, and the program's version as its text.
+    kStarted,
+    kBeat,  // sent every Heartbeat::kPeriod from kReady on; its text is a Beat
+    // kState is a request to the keeper, like kUpgrade. It asks for the state of the mount. The
+    // answer is a kReady with the device number of the mount. Its text is the problem of the
+    // worker, if any.
     kState,
   };
   Kind kind = Kind::kEnd;

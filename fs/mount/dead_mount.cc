@@ -33,7 +33,7 @@
 namespace zarrfs {
 namespace {
 
-// A path that leads to exactly this mount, even if another mount covers it later.
+// A path that leads to the mount of this descriptor, even if another mount covers it later.
 std::string PathOf(const Descriptor& mount) { return fmt::format("/proc/self/fd/{}", mount.get()); }
 
 bool IsDead(const Mounted& mounted) {
@@ -97,12 +97,12 @@ Result<void> ClearDeadMounts(const std::string& path) {
 }
 
 void AbortConnection(const Descriptor& device, dev_t number, const std::string& path) {
-  // The kernel does not reuse the number while this mount's connection exists. So if the connection
-  // still exists after the abort file was opened, the file belongs to this connection.
+  // The kernel does not reuse the device number while this mount's connection exists. So if the
+  // connection still exists after the abort file was opened, the file belongs to this connection.
   const Descriptor abort = OpenAbort(number);
   if (abort && IsConnected(device) && write(abort.get(), "1", 1) == 1) return;
-  // A forced unmount has the same effect as the abort file: the kernel aborts the connection first.
-  // It then does not unmount the mount, because the open descriptor uses it.
+  // A forced unmount first aborts the connection, like the abort file. The unmount itself then
+  // fails, because the open descriptor keeps the mount busy.
   const Descriptor place = OpenWithoutLinks(path);
   if (!place) return;
   const uint64_t id = MountIdOf(place);

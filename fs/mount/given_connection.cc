@@ -41,7 +41,7 @@ Result<Descriptor> TakeConnection(int number) {
                 "has the mount ended?",
                 number, number);
   }
-  // The kernel's first message waits from the moment of mounting until it is read.
+  // FUSE_INIT is readable from the moment of mounting. If it is not, another program has read it.
   pollfd first = {device.get(), POLLIN, 0};
   if (poll(&first, 1, 0) != 1) {
     return Fail(ErrorCode::kInvalidArgument,

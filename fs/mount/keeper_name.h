@@ -13,16 +13,17 @@
 
 namespace zarrfs {
 
-/// Used in place of the device number of a mount that another program made. The keeper of that
-/// mount does not see the mount.
+/// Stands in for the device number of a given mount (given_connection.h), which its keeper does not
+/// know.
 inline constexpr dev_t kGivenMount = 0;
 
 /// Publishes this process as the keeper of `mount` until the returned descriptor is closed. Empty,
 /// with errno set, on failure.
 [[nodiscard]] Descriptor NameKeeper(dev_t mount);
 
-/// Finds the processes that are named as keepers of the mount in `sockets`, the contents of
-/// /proc/net/unix. Any process can give a socket this name, so the caller must check the processes.
+/// Returns the processes that claim, by the name of a socket, to be the keeper of `mount`.
+/// `sockets` is the contents of /proc/net/unix. Any process can use such a name, so the caller must
+/// check the processes.
 [[nodiscard]] std::vector<pid_t> KeepersIn(std::string_view sockets, dev_t mount);
 
 /// Returns the processes in this network namespace that have claimed to be a keeper of the mount;

@@ -58,7 +58,7 @@ std::pair<unsigned, unsigned> ForEachParameter(const MountOptions& options,
       attributes.first |= attribute->attribute;
       attributes.second |= attribute->flag;
     } else if (word == "debug" || word == "io_uring" || name == "fsname") {
-      continue;  // options of libfuse itself, and parameters that were set above
+      continue;  // options of libfuse itself, and the source, which callers set
     } else {
       std::string value = name == word ? "" : word.substr(name.size() + 1);
       std::erase(value, '"');  // mount(2) removes the quotes of a context, fsconfig(2) does not
@@ -68,7 +68,7 @@ std::pair<unsigned, unsigned> ForEachParameter(const MountOptions& options,
   return attributes;
 }
 
-// Mounts with mount(2), for systems that refuse the newer calls, such as containers.
+// Mounts with mount(2), for systems such as containers that refuse fsopen(2) and related calls.
 bool MountByName(const MountFolder& folder, const MountOptions& options, const Descriptor& device) {
   std::string data;
   std::string type = "fuse";
@@ -103,8 +103,8 @@ uint64_t MountIdOf(const Descriptor& place) {
       (info.stx_mask & STATX_MNT_ID) != 0) {
     return info.stx_mnt_id;
   }
-  // Kernels before Linux 5.8 have no STATX_MNT_ID. If the process is not dumpable, the file below
-  // belongs to root.
+  // Kernels before Linux 5.8 have no STATX_MNT_ID. This file is only the fallback, because it
+  // belongs to root if this process is not dumpable.
   std::ifstream file(fmt::format("/proc/self/fdinfo/{}", place.get()));
   uint64_t id = 0;
   for (std::string name; file >> name;) {

@@ -35,14 +35,16 @@ bool LooksLikeStore(const std::string& folder) {
   });
 }
 
-// A hint to append to the message about an invalid STORE.
+// Returns a hint for the message about an invalid STORE if the two paths seem to be swapped;
+// otherwise "".
 std::string_view OrderHint(const MountOptions& options) {
   return !LooksLikeStore(options.source.text()) && LooksLikeStore(options.mountpoint)
              ? " (is the order STORE MNT?)"
              : "";
 }
 
-// `mountpoint`: the path of the mount point in the kernel's mount table.
+// Checks the locations of virtual=. A local folder must exist and must not be below `mountpoint`,
+// which is a path as in the kernel's mount table.
 Result<void> CheckVirtualPrefixes(const MountOptions& options, const std::string& mountpoint) {
   const auto fetched = options.source.Fetched(options.remote, options.virtual_prefixes);
   if (!fetched) return Fail(fetched);
@@ -136,9 +138,9 @@ Result<std::string> RealPath(const std::string& path, const std::string& mountpo
   return CannotUse(mountpoint, error.value());
 }
 
-// Checks each form of the path for a mount before resolving it further, because the file system
-// there may never answer. The mount table has resolved paths, so a path that is in the table needs
-// no resolution.
+// Before each step of resolving the path, looks for a mount there, because a mount that does not
+// answer would block the step. The mount table contains only resolved paths, so a path that is
+// found needs no further step.
 Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
   auto found = FindDeadMount(AbsolutePath(mountpoint));
   if (!found || found->dead) return found;
@@ -189,7 +191,7 @@ Result<void> CheckDevice() {
                 "/dev/fuse is missing: load the fuse module (modprobe fuse) or pass the device "
                 "into the container");
   }
-  // fusermount3 also opens the device with the rights of its caller.
+  // Checked even if fusermount3 mounts, because it opens the device with its caller's rights.
   if (Descriptor(open("/dev/fuse", O_RDWR | O_CLOEXEC))) return {};
   if (errno == ENODEV || errno == ENXIO) {
     return Fail(ErrorCode::kNotFound,

@@ -206,7 +206,8 @@ Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options
       outlives_workers_ = false;
     }
   } else if (answer_.empty()) {
-    // The next worker may use another version of libfuse than the first worker.
+    // The next worker may have another version of libfuse. It is offered only the features that the
+    // first worker has accepted.
     answer_ = AnswerOf(options, init_);
     init_ = OnlyGiven(init_, answer_);
   }

@@ -98,8 +98,9 @@ class OwnMount {
   uint64_t mount_id_ = 0;         // the id of this mount; 0 if it is not in the mount table
   uint64_t unique_mount_id_ = 0;  // see UniqueMountId()
   Descriptor connection_;         // keeps the mount alive
-  Descriptor shared_;   // a descriptor of the same connection, from which all workers read
-  std::string init_;    // FUSE_INIT; from the second worker on, reduced by OnlyGiven()
+  Descriptor shared_;  // a descriptor of the same connection, from which all workers read
+  // FUSE_INIT. For the second and later workers, OnlyGiven() has removed features not in use.
+  std::string init_;
   std::string answer_;  // the first worker's answer to FUSE_INIT; "" until the second worker starts
   bool resends_ = false;
   Descriptor name_;  // the socket from NameKeeper()

@@ -160,7 +160,7 @@ bool IsList(std::string_view name) {
   return std::ranges::find(kLists, name, &ListRecord::name) != std::end(kLists);
 }
 
-// Checks that the values are valid and consistent, except the descriptors.
+// Checks that all values except descriptors are valid and consistent.
 bool HoldsTogether(const StartMessage& state) {
   return Source(state.source).is_absolute() && state.mountpoint.starts_with('/') &&
          state.keeper > 0 &&
@@ -222,7 +222,8 @@ std::string ToText(const StartMessage& state) {
   for (const auto& [name, member, is_binary] : kTexts) {
     add(name, is_binary ? ToHex(state.*member) : state.*member);
   }
-  // The last records are required and not lists, so a truncated message lacks a required record.
+  // Lists are written before the numbers and descriptors, because a list may have no record. So a
+  // truncated message always lacks a required record.
   for (const auto& [name, member] : kLists) {
     for (const std::string& value : state.*member) add(name, value);
   }

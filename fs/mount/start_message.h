@@ -37,16 +37,17 @@ struct StartMessage {
   std::string source = {};
   std::string mountpoint = {};
   std::string config_file = {};
-  // The current settings of the configuration file, in the syntax of -o.
+  // The settings of the configuration file that are in force, in the syntax of -o.
   std::vector<std::string> config = {};
-  // The settings of the configuration file when it was last read.
+  // The settings of the configuration file when it was last read. Some may not be in force yet,
+  // because they need a new mount.
   std::vector<std::string> config_read = {};
   std::vector<std::string> settings = {};
   std::string virtual_text = {};  // the contents of the file of virtual_file=
   uint64_t foreground = 0;
   uint64_t debug = 0;
   uint64_t sloppy = 0;
-  // The current values, which override the settings above.
+  // The current values of the live settings, which override those above.
   std::string log_level = {};
   uint64_t index_cache = 0;
   uint64_t cache = 0;
@@ -88,8 +89,7 @@ struct StartMessage {
 /// Reads the contents of the memory file `file`, and closes the file.
 [[nodiscard]] Result<std::string> ReadStartMessage(Descriptor file);
 
-/// Returns a start message with `options` and with the current settings of the configuration file,
-/// `config_in_force`.
+/// Returns a start message with `options`. `config_in_force` becomes its `config`.
 [[nodiscard]] StartMessage WithOptions(const MountOptions& options,
                                        const std::vector<std::string>& config_in_force);
 
