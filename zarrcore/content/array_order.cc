@@ -22,7 +22,7 @@ bool ArrayOrder::TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinate
   if (in_row != at && before > 0 && !reader.is_crowd) {
     LearnRow(reader, at);
   } else if (in_row != at && !reader.is_crowd) {
-    (void)BeginLoop(reader, at);  // learns the next loop, if this step begins one
+    (void)BeginLoop(reader, at);  // learns the next outer loop if the move to `at` begins one
   } else if (before > kMaxLate) {
     Forget(reader, before - kMaxLate);
   }
@@ -38,8 +38,8 @@ bool ArrayOrder::TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates&
   if (crowd.is_over && crowd.ahead.empty()) return false;
   if (chunk < next) return next - chunk <= kNear;
   if (chunk <= tip || chunk - tip > kNear) return false;
-  // Threads that share a scan need a single prediction for the whole scan. If the prediction must
-  // restart often, these readers do not share a scan.
+  // A crowd of threads that share a scan has a single prediction. If that prediction must restart
+  // often, the threads do not share a scan.
   crowd.is_over = ++crowd.restarts > kMaxRestarts;
   crowd.size /= 2;
   if (crowd.is_over) {
@@ -69,7 +69,7 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
   };
   const uint64_t before = sum(recent_.begin(), recent_.begin() + half);
   if (before >= sum(recent_.end() - half, recent_.end())) return false;
-  readers_.clear();  // the crowd's chunks formed their loops by chance
+  readers_.clear();  // their loops were learned by chance from requests of the crowd
   Reader crowd{.newest = chunk, .steps = kMinSteps, .size = kCrowd, .is_crowd = true};
   grid_.Coordinates(last.chunk, crowd.at);
   crowd.tip = crowd.at;
@@ -81,8 +81,8 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
 void ArrayOrder::LearnRow(Reader& reader, const ChunkCoordinates& at) const {
   const uint64_t end = reader.at[reader.loops.front().axis];
   const bool is_known = reader.loops.front().last == end;
-  // If the loop ended twice at the same place, the loop's end is there. Chunks that were expected
-  // after the end are not needed.
+  // If the innermost loop ended twice in a row at the same coordinate, that is its end. The chunks
+  // that were predicted after that end are then discarded.
   const bool is_again = std::exchange(reader.row_end, end) == end;
   const bool is_turn = BeginLoop(reader, at) || ((is_known || is_again) && TurnLoop(reader, at));
   if (!is_turn && (is_known || !is_again)) return;
@@ -209,10 +209,12 @@ std::optional<ArrayOrder::Box> ArrayOrder::UsualBox(const Loop& innermost) const
     return std::pair(box.size(), std::abs(box.back().length));
   });
   if (boxes.size() < kAlike) return std::nullopt;
-  // A reader that has not finished its box has a shorter box along the outermost axis.
+  // Takes the kAlike-th largest box, because the box of a reader that has not finished yet is too
+  // short along the outermost axis.
   Box usual = boxes[kAlike - 1];
   if (usual.size() != boxes.front().size()) return std::nullopt;
-  // Threads that share a scan also leave boxes with one axis.
+  // A box with a single axis predicts nothing, because threads that share a scan leave such boxes,
+  // too.
   if (usual.size() == 1) return std::nullopt;
   for (const Box& box : boxes) {
     for (size_t i = 0; i < box.size(); ++i) {
@@ -241,8 +243,8 @@ void ArrayOrder::AdoptBox(Reader& reader) const {
         is_aligned && (begin - static_cast<int64_t>(side.begin)) % (side.length + side.step) == 0;
   }
   reader.is_box = true;
-  // A box that is not aligned may come from random access, so the reader must make another step
-  // before chunks are fetched.
+  // If the box is not aligned with the usual box, the requests may be random access. The reader
+  // must then continue in order once more before chunks are prefetched.
   if (is_aligned) reader.steps = kMinSteps;
   reader.steps = std::max(reader.steps, kMinSteps - 1);
   reader.size = kMaxAhead;
@@ -284,7 +286,7 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
       ++reader.steps;
     } else if (TurnLoop(reader, at) || MakeSure(reader, at)) {
       ++reader.steps;
-    } else if (!BeginLoop(reader, at)) {  // not counted as a step, because it is often chance
+    } else if (!BeginLoop(reader, at)) {  // often chance, so `steps` is not incremented
       return false;
     }
   } else if (MakeSure(reader, at)) {
@@ -292,11 +294,11 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
   } else if (!BeginLoop(reader, at)) {
     return false;
   } else {
-    // Readers in random order rarely read two neighbours in a row.
+    // Random access rarely requests two neighbours one after the other, so prefetching starts.
     reader.steps = &reader == &readers_.front() && IsInRow(reader.loops.front()) ? kMinSteps : 0;
     AdoptBox(reader);
   }
-  // The prediction was wrong, so fewer chunks are fetched ahead.
+  // The prefetched chunks were not requested next, so halves the number of chunks to prefetch.
   if (reader.fetched > 0) reader.size = std::max<size_t>(reader.size / 2, 1);
   Restart(reader, at);
   reader.newest = chunk;
@@ -319,8 +321,8 @@ bool ArrayOrder::AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) cons
   for (size_t i = 0; i < rank; ++i) {
     const size_t axis = inner.axis == 0 ? i : rank - 1 - i;
     const bool is_known = std::ranges::find(reader.loops, axis, &Loop::axis) != reader.loops.end();
-    // Guesses a step along the nearest axis without a learned loop. The length of the guessed loop
-    // is unknown, so no axis beyond it is guessed.
+    // Guesses that the next outer loop runs along the nearest axis for which no loop was learned.
+    // The length of the guessed loop is unknown, so no loop outside it is guessed.
     if (!is_known && grid_.counts()[axis] > 1) return Move({axis, step, at[axis]}, at);
   }
   return false;
@@ -342,7 +344,8 @@ bool ArrayOrder::Advance(const Reader& reader, ChunkCoordinates& at) const {
 ArrayOrder::Next ArrayOrder::Extend(Reader& reader, size_t window, const IsHere& is_here) const {
   Next next;
   window = std::clamp<size_t>(window, 1, kMaxAhead);
-  // Fetches more only after a quarter of the chunks ahead, and at least two, have been read.
+  // Prefetches more only after a quarter of the prefetched chunks, and at least two, were
+  // requested.
   const size_t few = std::min<size_t>(std::max<size_t>(reader.size / 4, 2), reader.size);
   if (reader.steps < kMinSteps || reader.is_over || reader.fetched + few > reader.size) return next;
   reader.size = std::min(std::max(reader.growth * reader.size, kFirst), window);

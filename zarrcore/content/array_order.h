@@ -56,23 +56,25 @@ class ArrayOrder {
 
  private:
   static constexpr size_t kReaders = 8;  // maximum number of readers tracked
-  // The number of steps in order before chunks are fetched ahead.
+  // The number of consecutive requests in a learned order before chunks are prefetched.
   static constexpr uint64_t kMinSteps = 2;
-  static constexpr size_t kFirst = 4;  // initial number of chunks ahead
-  // Maximum number of steps of a loop between two requests. Steps are skipped if chunks are missing
-  // or read by other threads.
+  static constexpr size_t kFirst = 4;  // initial number of chunks to prefetch
+  // Maximum number of iterations of a loop from one request to the next. Iterations are skipped if
+  // their chunks are missing or read by other threads.
   static constexpr int64_t kMaxJump = 8;
-  static constexpr size_t kMaxLate = 64;  // maximum number of skipped chunks that may still be read
+  // Maximum number of skipped chunks that are still expected.
+  static constexpr size_t kMaxLate = 64;
   static constexpr size_t kGrowth = 8;
-  static constexpr size_t kGrowthBeyond = 2;  // the growth factor beyond a learned end of a loop
+  // Replaces kGrowth after a loop has passed its learned end.
+  static constexpr size_t kGrowthBeyond = 2;
   static constexpr size_t kMaxAhead = 8192;
   static constexpr size_t kMaxLater = 1024;
   static constexpr size_t kAlike = 2;  // number of similar boxes that predict the next box
-  // The latest kCrowd/2 to kCrowd chunks form a crowd if they advance, span at most kCrowdSpan
-  // times their number, and at least kUnexpected of them were unexpected.
+  // A crowd is recognized from the latest kCrowd/2 to kCrowd requested chunks: they advance, span
+  // at most kCrowdSpan times their number, and at least kUnexpected of them were unexpected.
   static constexpr size_t kCrowd = 32;
   static constexpr double kCrowdSpan = 1.4;    // max ratio of the span of chunks to their number
-  static constexpr ptrdiff_t kUnexpected = 3;  // the minimum number of unexpected chunks
+  static constexpr ptrdiff_t kUnexpected = 3;  // minimum number of unexpected chunks of a crowd
   static constexpr int kMaxRestarts = 3;
   // The maximum distance between threads of a crowd, in chunks.
   static constexpr uint64_t kNear = 64;
@@ -80,15 +82,16 @@ class ArrayOrder {
   struct Loop {
     size_t axis;
     int64_t step;
-    uint64_t begin;  // the first coordinate of each pass
-    // The last coordinate of each pass; nullopt if passes end at the edge of the grid.
+    uint64_t begin;  // the coordinate along `axis` at which the loop begins
+    // The coordinate along `axis` at which the loop ends; nullopt if it ends at the edge of the
+    // grid.
     std::optional<uint64_t> last{};
   };
   struct Side {
     size_t axis;
     int64_t step;
     uint64_t begin;
-    int64_t length;  // the distance from the first to the last chunk of this side
+    int64_t length;  // the distance from its first to its last chunk along `axis`
   };
   using Box = std::vector<Side>;  // innermost loop first
   struct Ahead {
@@ -106,14 +109,14 @@ class ArrayOrder {
     // A possible outer loop, after a single step to a chunk that is not a neighbour.
     std::optional<Loop> unsure{};
     bool is_box = false;  // true if the loops describe a whole box, so no chunk follows
-    uint64_t steps = 0;   // the number of consecutive steps in order
-    std::optional<uint64_t> row_end{};  // the previous end of the innermost loop
-    size_t size = 0;                    // the target number of chunks ahead
+    uint64_t steps = 0;   // the number of consecutive requests that followed the loops
+    std::optional<uint64_t> row_end{};  // the coordinate at which the innermost loop last ended
+    size_t size = 0;                    // the target number of prefetched chunks
     size_t growth = kGrowth;            // the factor by which `size` grows
-    ChunkCoordinates tip{};             // the last of the chunks ahead
+    ChunkCoordinates tip{};             // the last predicted chunk
     bool is_over = false;               // true if no chunk is expected after `tip`
     bool is_crowd = false;
-    // For a crowd, the number of restarts since it last requested a chunk in `ahead`.
+    // For a crowd, how often its prediction restarted since it last requested a chunk in `ahead`.
     int restarts = 0;
     std::deque<Ahead> ahead{};
     size_t fetched = 0;  // the number of chunks in `ahead` that were fetched
@@ -124,38 +127,40 @@ class ArrayOrder {
   bool TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
   bool Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
 
-  // Records a chunk. Returns true if the chunk completes a crowd, which then becomes the first of
-  // readers_.
+  // Records a requested chunk. Returns true if the latest requests are now recognized as a crowd,
+  // which then replaces all readers.
   bool MakeCrowd(uint64_t chunk, bool is_expected);
-  // True if an unexpected chunk belongs to a crowd, because the crowd skipped the chunk, or because
-  // the chunk is just beyond all chunks ahead.
+  // True if a requested chunk that is not in `ahead` still belongs to a crowd: the crowd skipped
+  // it, or it is shortly after the last predicted chunk. In the latter case, the prediction
+  // restarts.
   bool TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates& at) const;
 
-  // Returns a new reader for a chunk that no reader expected. The new reader gets the loops of a
-  // reader at the end of its loops that may have jumped to this chunk.
+  // Returns a new reader for a chunk that no reader expected. If another reader has finished its
+  // loops and may have jumped to this chunk, the new reader gets the loops of that reader.
   [[nodiscard]] Reader Begin(uint64_t chunk, const ChunkCoordinates& at) const;
-  // True if each of the innermost `loops` loops is at its end.
+  // True if each of the reader's `loops` innermost loops is at its end.
   [[nodiscard]] bool IsAtEnd(const Reader& reader, size_t loops) const;
-  // Returns the box that a reader has read, or nullopt if the box is known to be incomplete.
+  // Returns the box that a reader has read so far, or nullopt if its requests do not form a box.
   [[nodiscard]] std::optional<Box> BoxOf(const Reader& reader) const;
-  // Returns the usual box of readers whose innermost loop is like `innermost`, or nullopt if they
-  // have no usual box. If boxes differ in length along an inner axis, the usual box has the
-  // smallest length.
+  // Returns the box that is usual for readers whose innermost loop has the axis and step of
+  // `innermost`, or nullopt if they have no usual box. If their boxes differ in length along an
+  // inner axis, the usual box has the smallest length.
   [[nodiscard]] std::optional<Box> UsualBox(const Loop& innermost) const;
   // Sets the loops of a reader that has just begun its first loop to the loops of the usual box.
   void AdoptBox(Reader& reader) const;
 
-  // Returns the number of steps of the innermost loop to `at`, or nullopt if the loop does not pass
-  // `at`.
+  // Returns the number of iterations of the innermost loop from reader.at to `at`, negative for a
+  // skipped chunk. nullopt if the loop does not reach `at` within kMaxJump iterations.
   [[nodiscard]] std::optional<int64_t> StepsTo(const Reader& reader,
                                                const ChunkCoordinates& at) const;
-  // Learns that the innermost loop has restarted at `at`. The chunk at `at` was expected, but
-  // possibly later.
+  // Called if a reader requests the chunk at `at` earlier than predicted, so its innermost loop may
+  // have ended. If that is confirmed, learns the loop's end and restarts the prediction.
   void LearnRow(Reader& reader, const ChunkCoordinates& at) const;
-  // Returns the loop that begins with a step to `at`, which is the first loop of a reader or its
-  // next outer loop.
+  // Returns the loop that begins if the reader moves to `at`: its first loop, or its next outer
+  // loop. nullopt if no loop begins.
   [[nodiscard]] std::optional<Loop> LoopTo(const Reader& reader, const ChunkCoordinates& at) const;
-  // Begins a loop with the step to `at` if `at` is a neighbour.
+  // Adds the loop that begins if the reader moves to `at`. Returns false if there is no such loop
+  // or `at` is not a neighbour.
   bool BeginLoop(Reader& reader, const ChunkCoordinates& at) const;
   // Continues a loop beyond its previous end, and forgets that end.
   static void GoBeyond(Reader& reader, Loop& loop);
@@ -177,7 +182,7 @@ class ArrayOrder {
   // pass the loop's `last`.
   [[nodiscard]] bool Move(const Loop& loop, ChunkCoordinates& at) const;
   [[nodiscard]] Next Extend(Reader& reader, size_t window, const IsHere& is_here) const;
-  // Discards the chunks ahead of `reader`, and predicts from `at` on.
+  // Discards the chunks predicted for `reader`. The next prediction begins after `at`.
   static void Restart(Reader& reader, const ChunkCoordinates& at);
   static void Forget(Reader& reader, size_t count);
   [[nodiscard]] uint64_t NumberOf(const ChunkCoordinates& at) const {
@@ -186,7 +191,7 @@ class ArrayOrder {
 
   const ChunkGrid& grid_;
   std::deque<Reader> readers_;  // the most recently active reader is first
-  std::deque<Recent> recent_;   // the latest chunk is last
+  std::deque<Recent> recent_;   // the most recently requested chunk is last
 };
 
 }  // namespace zarrfs

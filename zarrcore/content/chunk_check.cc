@@ -41,8 +41,9 @@ SumKinds KindsOf(const ChunkEncoding& encoding) {
   return kinds;
 }
 
-// Computes the checksum over the bytes that it covers: `front`, the served bytes of the chunk, then
-// `back`. `front` and `back` are inner checksums that the file omits.
+// Computes `checksum` over the bytes that it covers: `front`, the contents of the chunk file, then
+// `back`. `front` and `back` are inner checksums that are stored with the chunk, but left out of
+// the chunk file that the view shows.
 using SumCovered =
     std::function<uint32_t(const Checksum& checksum, BytesView front, BytesView back)>;
 
@@ -221,13 +222,13 @@ Result<ChunkCheck::Reading> ChunkCheck::Begin(const ChunkFile& file, uint64_t be
   const bool is_racy = file.source.IsRacy(*file.location.shard);
   if (note == ChecksumNote::kSuspect || is_racy || !AllCombine(encoding)) {
     if (is_small) return read_again();
-    if (is_racy || !AllCombine(encoding)) return reading;  // the bytes are not checked
+    if (is_racy || !AllCombine(encoding)) return reading;  // the bytes of this READ are not checked
   }
   const ChunkSums::Key key{file.source.id(), file.chunk, file.location.shard->fingerprint};
   reading.taken_ = sums_.Take(key, file.location, begin, end);
   reading.sums_ = &sums_;
   reading.key_ = key;
-  // This READ covers the end of the chunk, and no other part is known. The other parts may have
+  // This READ covers the end of the chunk, but no sums of the other parts are known. They may have
   // been read long ago, so the whole chunk is read again.
   if (end == size && reading.taken_.is_alone && is_small) return read_again();
   return reading;

@@ -1,5 +1,5 @@
-// ChunkCheck: verifies served chunks against the checksums that their files omit, so readers that
-// do not support these checksums also get verified bytes. Thread-safe.
+// ChunkCheck: verifies chunks against stored checksums that are left out of the chunk files in a
+// view, so readers that do not support these checksums also get verified bytes. Thread-safe.
 //
 // A READ of a whole chunk is checked by itself. For READs of parts, ChunkSums combines the sums of
 // the parts, and the READ of the last part is answered after the comparison. If sums cannot be
@@ -59,7 +59,7 @@ class ChunkCheck {
 
    private:
     friend class ChunkCheck;
-    ChunkSums* sums_ = nullptr;  // null if this READ needs no sums
+    ChunkSums* sums_ = nullptr;  // null if no sums are combined for this READ
     ChunkSums::Key key_{};
     ChunkSums::Taken taken_;
     bool is_whole_ = false;
@@ -100,8 +100,8 @@ class ChunkCheck {
   Result<void> ReadAgain(const ChunkFile& file);
 
   ChunkSums sums_;
-  // Cached results: chunks that were read again and match, and checked shards with the mismatch, if
-  // any.
+  // Results of earlier checks. An entry of a chunk means that the chunk was read again and matches.
+  // An entry of a shard contains the mismatch, if any.
   LruCache<Key, std::optional<Error>, KeyHash> checked_{kMaxKept, 4};
 };
 

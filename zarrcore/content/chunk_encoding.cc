@@ -117,7 +117,7 @@ struct EncodedFills {
   using Cache = LruCache<uint64_t, EncodedFill>;
 
   static EncodedFills& OfAll() {
-    // Never destroyed, like ProcessMemory(), from which the cache takes memory.
+    // The cache is never destroyed, like ProcessMemory(), from which it reserves memory.
     static EncodedFills& all = *new EncodedFills;
     return all;
   }

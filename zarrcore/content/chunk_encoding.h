@@ -18,24 +18,25 @@ namespace zarrfs {
 
 struct ChunkEncoding {
   enum class Kind {
-    kPassThrough,  // the stored bytes, without the omitted checksums
+    kPassThrough,  // the stored bytes, without the checksums in `checksums`
     kPatchedZstd,  // like kPassThrough, but patched for decoders that do not accept all of RFC 8878
     kDecoded,      // the decoded elements in C order, little-endian
   };
   Kind kind = Kind::kPassThrough;
-  /// The number of bytes at the beginning and at the end of the stored chunk that the file omits,
-  /// because they are checksums. 0 for kDecoded.
+  /// The number of checksum bytes at the beginning and at the end of the stored chunk that are left
+  /// out of the chunk file. 0 for kDecoded.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
-  /// The omitted checksums, outermost first. Served bytes are checked against these checksums.
+  /// The checksums that are left out of the chunk file, outermost first. Bytes of the file are
+  /// checked against these checksums when they are read.
   std::vector<Checksum> checksums = {};
-  /// For kDecoded, the size of every file. For kPatchedZstd, the decoded size of each chunk, or 0
-  /// if elements vary in length.
+  /// For kDecoded, the size of every chunk file in bytes. For kPatchedZstd, the decoded size of
+  /// each chunk, or 0 if elements vary in length.
   uint64_t size = 0;
   /// For kDecoded, true if elements are widened; see codec/widen.h.
   bool is_wide = false;
-  /// For kDecoded, the number of elements in the file along each axis, beginning with the first
-  /// element. Empty if the file has all elements.
+  /// For kDecoded, the number of leading elements along each axis that the file contains. Empty if
+  /// the file contains all elements of the chunk.
   std::vector<uint64_t> extent = {};
 
   /// For kPassThrough, true if the file is always the whole stored object, even an object that

@@ -1,4 +1,4 @@
-// ChunkFile: a file of a view, and the stored chunk that the file shows.
+// ChunkFile: a file in a view that shows one chunk, and the stored chunk from which it is made.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,10 @@ struct ChunkFile {
   uint32_t encoding_number;  // the number of `encoding` among the encodings of this array
   InnerIndex chunk;
   const ChunkLocation& location;
-  StoredRanges* ranges = nullptr;  // owned by the ChunkReader; null if the store is not slow
+  // Cache of stored bytes, owned by the ChunkReader; null if the store is not slow.
+  StoredRanges* ranges = nullptr;
 
-  /// The number of bytes in the checksums that the file omits.
+  /// The number of bytes of the stored chunk that are checksums and left out of this file.
   [[nodiscard]] uint64_t cut() const { return encoding.cut_front + encoding.cut_back; }
 };
 

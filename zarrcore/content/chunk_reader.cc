@@ -17,7 +17,8 @@ using Kind = ChunkEncoding::Kind;
 // Approximate overhead of a cache entry, in bytes.
 constexpr size_t kBytesOfEntry = 256;
 
-// The encoding number under which decoded elements are cached. No chunk file uses this number.
+// Replaces ChunkFile::encoding_number in the cache keys of decoded elements. No chunk file has this
+// number.
 constexpr uint32_t kElements = UINT32_MAX;
 
 // Strings are cached as fixed-size items. Their encoding number is one of these constants plus the
@@ -29,7 +30,8 @@ static_assert(kMaxTextChunk < (1U << 30) / sizeof(uint32_t));
 // Approximate memory that libzstd needs to encode a frame, in bytes.
 constexpr uint64_t kZstdEncoder = 8u << 20;
 
-// Returns the size of the stored chunk without the checksums that the file omits.
+// Returns the size of the stored chunk in bytes, without the checksums that are left out of the
+// chunk file.
 Result<uint64_t> StoredSize(const ChunkFile& file) {
   const uint64_t cut = file.cut();
   if (file.location.length >= cut) return file.location.length - cut;
@@ -43,14 +45,14 @@ Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::b
 }
 
 // In slow stores, a chunk of up to kFetchedForHeader bytes that will probably be read is fetched as
-// a whole when its header is needed. Any other chunk is fetched as a whole only if its header does
-// not state its size, and the chunk has up to kFetchedForBlocks bytes.
+// a whole when its zstd header is needed. Any other chunk is fetched as a whole only if that header
+// does not state the decoded size, and the chunk has up to kFetchedForBlocks bytes.
 constexpr uint64_t kFetchedForHeader = 2u << 20;
 constexpr uint64_t kFetchedForBlocks = 512u << 10;
 
-// A value of OpenShard::frame_notes is 0 if nothing is known. Otherwise, the lowest bits state how
-// the frame is served, and the higher bits are the length of the header that a patch replaces, at
-// most 18.
+// A value of OpenShard::frame_notes is 0 if nothing is known about the chunk's zstd frame.
+// Otherwise, the lowest bits state how the frame is served, and the higher bits are the length of
+// the header that a patch replaces, at most 18.
 constexpr unsigned kBitsOfKind = 2;
 
 uint8_t NoteOf(const ZstdServing& serving) {
@@ -91,7 +93,8 @@ Result<ZstdServing> ServingOf(const ChunkFile& file, bool will_be_read) {
   if (!serving && serving.error().code == ErrorCode::kDamaged) {
     return Damaged(file, serving.error());
   }
-  // Keeps the result, because all blocks of the frame may have been visited to find it.
+  // Stores the result in the OpenShard, because computing it may require a visit to every block of
+  // the frame.
   if (const auto& notes = file.location.shard->frame_notes; serving && notes != nullptr) {
     notes[file.location.entry].store(NoteOf(*serving), std::memory_order_relaxed);
   }
@@ -264,13 +267,13 @@ std::shared_ptr<const Bytes> ChunkReader::Find(const Window& window) {
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Get(const Window& window,
                                                       const std::function<Result<Made>()>& make) {
-  // The overhead of the cache entry is not charged, because a window may be as large as the cache,
-  // and few windows are used at a time.
+  // Charges a window without the overhead of its cache entry, because a window may be as large as
+  // the cache, and few windows are used at a time.
   auto got = cache_.GetOrLoad(KeyOf(window), [&] {
     return make().map([](Made made) { return Keep(std::move(made), 0); });
   });
-  // A window of another size was made when the capacity of the cache, which determines the size,
-  // was different.
+  // The size of windows depends on the capacity of the cache, so a cached window has another size
+  // if the capacity has changed.
   if (got && (*got)->size() != window.bytes) return Fail(ErrorCode::kUnsupported, "another window");
   return got;
 }
@@ -321,7 +324,7 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Texts(const ChunkSource& sourc
 bool ChunkReader::WillBeRead(const ChunkFile& file) {
   if (ranges_ == nullptr || KnownServing(file.location)) return true;
   if (ranges_->Has(file.source, file.location)) return true;
-  // A lookup is usually followed by a read. Few of the chunks in a listing are read.
+  // A chunk that was looked up is usually read next, but few of the chunks in a listing are read.
   const uint64_t length = file.location.length;
   const auto& object = file.location.shard->object;
   if (WasListed(file) || (!file.source.layout().is_sharded() && object != nullptr &&

@@ -2,8 +2,8 @@
 //
 // A chunk that must be decoded is decoded once, in memory reserved from ProcessMemory(), and
 // cached. Threads that need the same chunk wait for the thread that decodes it. Other bytes are
-// read from the stored objects or, in slow stores, from cached stored chunks. Checksums that a file
-// omits are verified; see ChunkCheck.
+// read from the stored objects or, in slow stores, from cached stored chunks. Checksums that are
+// left out of a chunk file are verified; see ChunkCheck.
 #pragma once
 
 #include <cstddef>
@@ -32,9 +32,9 @@ enum class Reuse { kLikely, kNever };
 
 class ChunkReader {
  public:
-  /// `capacity`: bytes of decoded chunks to cache. The latest chunk that is larger than the cache
-  /// is cached while it is being read. `is_slow`: true if the store is slow. Half of the capacity
-  /// is then used for stored bytes.
+  /// `capacity`: size of the cache of decoded chunks, in bytes. One chunk that exceeds this size is
+  /// also cached, until another such chunk is read or Sweep() finds it unused. `is_slow`: true if
+  /// the store is slow. Half of the capacity is then used for stored bytes.
   explicit ChunkReader(size_t capacity, bool is_slow = false)
       : cache_(is_slow ? capacity / 2 : capacity, kSplits) {
     cache_.KeepLatestLarge();
@@ -63,21 +63,21 @@ class ChunkReader {
     std::shared_ptr<const Bytes> owner;  // owns `bytes`; null if the caller's buffer has them
   };
   /// Returns buffer.size() bytes of a chunk file from `offset` on, or fewer at the end of the file.
-  /// Fails like Size(), and if the stored bytes do not decode to the size that follows from the
-  /// metadata.
+  /// Returns the errors of Size(), and an error if the stored bytes do not decode to the size that
+  /// follows from the metadata.
   [[nodiscard]] Result<Piece> Read(const ChunkFile& file, uint64_t offset,
                                    std::span<std::byte> buffer);
 
   /// Returns all elements of a stored chunk as the codecs decode them. The elements must have a
-  /// fixed size. Fails like Read(). If `reuse` is kNever, the elements are not cached.
+  /// fixed size. Returns the errors of Read(). If `reuse` is kNever, the elements are not cached.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Elements(const ChunkSource& source,
                                                               InnerIndex chunk,
                                                               const ChunkLocation& location,
                                                               Reuse reuse = Reuse::kLikely);
 
   /// Returns all strings of a stored chunk of variable-length strings, converted to items of
-  /// `type`, which is a TextType(). Fails like Read(), and with kStale if a string does not fit in
-  /// an item.
+  /// `type`, a fixed-size type from TextType(). Returns the errors of Read(), and kStale if a
+  /// string does not fit in an item.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Texts(const ChunkSource& source,
                                                            InnerIndex chunk,
                                                            const ChunkLocation& location,
@@ -85,8 +85,8 @@ class ChunkReader {
                                                            Reuse reuse = Reuse::kLikely);
 
   /// A run of elements assembled from many chunks, starting at element `first` of the array.
-  /// `version` is a number that the caller assigns to a version of the file. Windows are cached
-  /// like decoded chunks.
+  /// `version` is a number that the caller assigns to a version of the file that contains the
+  /// elements. Windows are cached like decoded chunks.
   struct Window {
     const ChunkSource& source;
     uint64_t version;
@@ -123,9 +123,9 @@ class ChunkReader {
 
  private:
   static constexpr size_t kSplits = 4;
-  // Maximum number of bytes of chunks that were fetched to find their sizes but not read.
+  // Maximum total size, in bytes, of chunks that were fetched to find their sizes but not read yet.
   static constexpr int64_t kUnread = 16 << 20;
-  // The encoding number under which windows are cached. No chunk file uses this number.
+  // The value of Key::encoding for windows. No chunk file has this encoding number.
   static constexpr uint32_t kWindow = UINT32_MAX - 1;
   struct Key {
     uint64_t source;
@@ -144,8 +144,8 @@ class ChunkReader {
   // True if a chunk whose size is needed will probably also be read. The whole chunk is then
   // fetched, although its first bytes determine the size.
   bool WillBeRead(const ChunkFile& file);
-  // Prepares a read of the file from `offset` on: sets the cache of stored bytes, and calls
-  // on_wanted_ if `offset` is 0.
+  // Prepares a read of a chunk file from `offset` on: sets ChunkFile::ranges, and calls on_wanted_
+  // if `offset` is 0.
   ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
   // Returns the decoded chunk for file.encoding_number from the cache, or decodes it. If `texts` is
   // not null, converts strings to items of that type; otherwise, converts elements to the file's
@@ -157,7 +157,7 @@ class ChunkReader {
     return {window.source.id(), InnerIndex{window.first}, window.version, kWindow};
   }
 
-  // `beside`: the overhead of the cache entry in bytes.
+  // Makes a cache entry of `made`. `beside`: the overhead of the entry in bytes.
   static Cache::Loaded Keep(Made made, size_t beside);
 
   std::unique_ptr<StoredRanges> ranges_;

@@ -82,7 +82,7 @@ std::optional<Sums> ChunkSums::Add(const Key& key, std::span<const Run> runs,
     const bool is_it = part != chunk.parts.end() && part->second.end == runs[i].end;
     if (is_it) part->second.sums = sums[i];
   }
-  if (chunk.parts.empty()) return std::nullopt;  // the chunk was added again by a READ that failed
+  if (chunk.parts.empty()) return std::nullopt;  // the new entry belongs to a READ that failed
   MergeParts(chunk, kinds);
   const auto& [begin, part] = *chunk.parts.begin();
   if (begin != 0 || part.end != size || !part.sums) return std::nullopt;

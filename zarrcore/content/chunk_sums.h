@@ -24,15 +24,16 @@
 
 namespace zarrfs {
 
-/// Values of OpenShard::checksum_notes.
+/// What is known about the checksums of a chunk. OpenShard::checksum_notes has one value per chunk.
 enum class ChecksumNote : uint8_t {
   kUnknown,
   kGood,     // the bytes match the checksums
-  kSuspect,  // parts were served that may never be checked
+  kSuspect,  // readers got parts of the chunk that may never be checked
   kBad,      // the bytes do not match the checksums
 };
 
-/// Sums of one range of bytes, for each Checksum::Kind whose sums can be combined.
+/// The checksums of one range of bytes, one for each Checksum::Kind that can be combined from
+/// parts.
 using Sums = std::array<uint32_t, Checksum::kCombining>;
 /// For each Checksum::Kind in Sums, true if its sum is needed.
 using SumKinds = std::array<bool, Checksum::kCombining>;
@@ -61,14 +62,14 @@ class ChunkSums {
     bool is_alone = false;  // true if no READ has taken another run of the chunk
   };
 
-  /// Takes the runs of [begin, end) that no other READ has taken. `location` is the location of the
-  /// chunk.
+  /// Takes the runs of bytes in [begin, end) that no other READ has taken. The caller must compute
+  /// their sums and call Add(), or call Release(). `location` is the location of the chunk.
   [[nodiscard]] Taken Take(const Key& key, const ChunkLocation& location, uint64_t begin,
                            uint64_t end);
-  /// Puts back runs that were taken but not read.
+  /// Releases runs from Take() that were not read, so another READ can take them.
   void Release(const Key& key, std::span<const Run> runs);
-  /// Adds the sums of taken runs. After the last runs, removes the chunk and returns the sums of
-  /// all its `size` bytes.
+  /// Adds the sums of runs from Take(). Once the sums of all `size` bytes of the chunk are known,
+  /// stops tracking the chunk and returns these sums.
   [[nodiscard]] std::optional<Sums> Add(const Key& key, std::span<const Run> runs,
                                         std::span<const Sums> sums, const SumKinds& kinds,
                                         uint64_t size);
@@ -78,13 +79,13 @@ class ChunkSums {
 
   struct Part {
     uint64_t end;
-    std::optional<Sums> sums;  // nullopt until the READ has added them
+    std::optional<Sums> sums;  // nullopt until the READ of this part has added them
   };
   struct Chunk {
     Key key;
     std::weak_ptr<const OpenShard> shard;
     uint64_t entry;
-    std::map<uint64_t, Part> parts;  // by the first byte of each part
+    std::map<uint64_t, Part> parts;  // keyed by the offset of the part's first byte
   };
   struct KeyHash {
     size_t operator()(const Key& key) const {
@@ -104,7 +105,8 @@ class ChunkSums {
   std::array<Split, kSplits> splits_;
 };
 
-/// Returns the checksum note of a chunk, or null if its shard has no notes.
+/// Returns the record of whether the checksums of a chunk were verified (a ChecksumNote), or null
+/// if the shard has no such records. `entry`: the number of the chunk in the shard.
 [[nodiscard]] inline std::atomic<uint8_t>* NoteOf(const OpenShard& shard, uint64_t entry) {
   return shard.checksum_notes == nullptr ? nullptr : &shard.checksum_notes[entry];
 }

@@ -70,9 +70,9 @@ Result<void> ElementReader::Read(uint64_t first, std::span<std::byte> out) const
   return count == 0 ? Result<void>() : ReadRange(0, first, first + count, {}, out);
 }
 
-// Splits the range along `axis` into a partial step at its beginning, whole steps, and a partial
-// step at its end, and reads each. `first` and `end` count elements from the position that `box`
-// fixes on the preceding axes.
+// Splits the range [first, end) along `axis` and reads the parts: a part of the first index, all
+// elements of the following indexes, and a part of the last index. `first` and `end` count elements
+// from the position that `box` fixes on the preceding axes.
 Result<void> ElementReader::ReadRange(size_t axis, uint64_t first, uint64_t end, Box box,
                                       std::span<std::byte> out) const {
   if (axis == array_.rank()) return ReadBox(box, out);
@@ -184,8 +184,8 @@ Result<void> ElementReader::ReadChunk(const ChunkCoordinates& chunk, const Box& 
     common.to[d] = std::min(box.to[d], begin + layout.inner_chunk_shape[d]);
     first_of_box += box.from[d] * strides_[d];
   }
-  // An axis that is covered completely, in the array and in the chunk, forms one run with the
-  // preceding axis.
+  // If an axis is covered completely, in the array and in the chunk, the elements of consecutive
+  // indexes of the preceding axis are contiguous and form one run.
   size_t axes = rank;
   uint64_t run = 1;
   for (bool is_whole = true; axes > 0 && is_whole;) {

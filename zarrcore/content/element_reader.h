@@ -34,8 +34,8 @@ class ElementReader {
 
   /// Fills `out` with whole elements, starting with element `first` of the array. All these
   /// elements must exist. Elements are little-endian, as decoded by the codecs. The locations of
-  /// chunks are at most `max_age` old. Fails like ChunkReader::Read() if a chunk cannot be read,
-  /// and with kStale if a string does not fit in an item.
+  /// chunks are at most `max_age` old. Returns the errors of ChunkReader::Read(), and kStale if a
+  /// string does not fit in an item.
   [[nodiscard]] Result<void> Read(uint64_t first, std::span<std::byte> out) const;
 
  private:
@@ -48,7 +48,8 @@ class ElementReader {
   Result<void> ReadRange(size_t axis, uint64_t first, uint64_t end, Box box,
                          std::span<std::byte> out) const;
   Result<void> ReadBox(const Box& box, std::span<std::byte> out) const;
-  // Reads the parts of `box` that are in `chunks`, on several threads.
+  // Reads the elements of `box`, which the chunks at the coordinates in `chunks` contain, on
+  // several threads.
   Result<void> ReadAtOnce(const Box& chunks, const Box& box, std::span<std::byte> out) const;
   Result<void> ReadChunk(const ChunkCoordinates& chunk, const Box& box,
                          std::span<std::byte> out) const;

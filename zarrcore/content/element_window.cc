@@ -10,11 +10,11 @@ namespace {
 struct Axis {
   uint64_t length;
   uint64_t chunk;
-  uint64_t stride = 1;  // the number of elements from one step to the next
-  uint64_t chunks = 1;  // the number of chunks that contain elements of one step
+  uint64_t stride = 1;  // the number of elements from one index to the next
+  uint64_t chunks = 1;  // the number of chunks that contain elements of one index
 };
 
-// Returns the window that contains step `at` of an axis.
+// Returns the window that contains index `at` of an axis. The result counts indexes, not elements.
 std::optional<ElementWindow> StepsAt(const Axis& axis, uint64_t at, uint64_t enough,
                                      uint64_t most) {
   if (axis.chunks > kMaxChunksOfWindow) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<ElementWindow> WindowAt(std::span<const uint64_t> shape,
                                       std::span<const uint64_t> chunk_shape, uint64_t element,
                                       uint64_t enough, uint64_t most) {
   if (shape.empty() || most == 0) return std::nullopt;
-  // Finds the first axis for which one step fits into a window.
+  // Finds the first axis of which all elements with the same index fit into a window.
   size_t d = shape.size() - 1;
   Axis axis{shape[d], chunk_shape[d]};
   for (; d > 0 && axis.length * axis.stride <= most; --d) {

@@ -15,7 +15,7 @@
 namespace zarrfs {
 namespace {
 
-// Maximum age of remembered answers about objects that are fetched ahead.
+// Maximum age of the store's remembered answers that prefetching accepts.
 constexpr Age kMaxAgeOfLearned = std::chrono::seconds(30);
 
 }  // namespace
@@ -63,7 +63,7 @@ void FetchAhead::OnWanted(const ChunkFile& file) {
 bool FetchAhead::IsHere(const ChunkSource& source, InnerIndex chunk) const {
   const NoWaiting scope;
   const auto found = source.Locate(chunk, kAnyAge);
-  // A chunk that is missing according to the index is not fetched either.
+  // A chunk that is known to be missing need not be fetched either.
   return found && (!found->location || ranges_.Has(source, *found->location));
 }
 
@@ -111,8 +111,8 @@ void FetchAhead::Work() {
 
 bool FetchAhead::HasIndexes(const ChunkSource& source) {
   const ArrayLayout& layout = source.layout();
-  // If other codecs encode the whole shard, its index can be read only after decoding the whole
-  // shard.
+  // If the array applies codecs to whole shards, a shard's index can be read only after the whole
+  // shard is decoded.
   return layout.is_sharded() && layout.levels.front().around.empty();
 }
 
@@ -165,7 +165,7 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
   std::ranges::sort(pieces, {}, [](const Piece& piece) {
     return std::tuple(piece.chunk.outer, piece.chunk.shard->fingerprint, piece.chunk.offset);
   });
-  // Never fetches more unneeded bytes than needed bytes.
+  // No gap that is fetched may have more bytes than all needed chunks together.
   uint64_t wanted = 0;
   for (const Piece& piece : pieces) {
     if (piece.place != Piece::kLater) wanted += piece.chunk.length;
@@ -208,7 +208,7 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
 }
 
 void FetchAhead::LearnLater(const Source& source, std::vector<InnerIndex> later) {
-  // At most one thread per array loads indexes, because the request may hang.
+  // At most one LearnLater() task per array runs at a time, because its requests may hang.
   if (later.empty() || !learning_.insert(source.get()).second) return;
   auto learn = [this, source, later = std::move(later)] {
     try {

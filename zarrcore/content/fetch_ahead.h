@@ -8,8 +8,8 @@
 //   FetchKnown  on the thread of Plan      combines the chunks into ranges
 //   Fetch       on each available thread   fetches one range with one request
 //
-// Neighbours in a stored object are fetched with one request. The request also includes small gaps
-// and later chunks between the neighbours, but at most as many bytes as the neighbours have. The
+// Neighbours in a stored object are fetched with one request. The request also includes small gaps,
+// and chunks that are expected later, but no more bytes of later chunks than of the neighbours. The
 // later chunks are usually read next, because shards are often written in another order than they
 // are read. If many fetched bytes stay unread, gaps are left out. The number of bytes ahead depends
 // on the speed and latency of the store; see StoredRanges.
@@ -61,8 +61,8 @@ class FetchAhead {
   struct Piece {
     static constexpr size_t kLater = SIZE_MAX;
     ChunkLocation chunk;
-    // The position in the expected order, or kLater if the chunk is fetched only together with
-    // others.
+    // The chunk's position in the predicted order, or kLater if the chunk is fetched only together
+    // with others.
     size_t place;
   };
   struct Range {
@@ -70,8 +70,8 @@ class FetchAhead {
     uint64_t begin;
     uint64_t end;
     // begin_now, end_now, bytes_now and `place` describe only the chunks that are expected next:
-    // their first byte, end, number of bytes, and earliest position. bytes_later is the number of
-    // bytes in later chunks.
+    // the offset of their first byte, their end, their number of bytes, and the earliest
+    // Piece::place. bytes_later is the number of bytes in chunks that are expected later.
     uint64_t begin_now;
     uint64_t end_now;
     uint64_t bytes_now = 0;
@@ -99,13 +99,13 @@ class FetchAhead {
   void Work();
   // Starts fetches of the chunks in `next`. `window`: maximum number of chunks ahead.
   void Plan(const Source& source, ArrayOrder::Next next, size_t window);
-  // Loads the indexes of the shards that contain `later` on another thread.
+  // Loads the indexes of the shards that contain the chunks `later`, on another thread.
   void LearnLater(const Source& source, std::vector<InnerIndex> later) REQUIRES(mutex_);
   // True if the array is sharded, and the index of a shard can be read without the rest of the
   // shard.
   [[nodiscard]] static bool HasIndexes(const ChunkSource& source);
   [[nodiscard]] static bool IsKnown(const ChunkSource& source, InnerIndex chunk);
-  // Returns one chunk in each of the first `most` shards that contain `chunks`.
+  // Returns one chunk per shard, for the first `most` shards that contain any of `chunks`.
   [[nodiscard]] static std::vector<InnerIndex> FirstOfShards(const ChunkSource& source,
                                                              const std::vector<InnerIndex>& chunks,
                                                              size_t most);
@@ -119,7 +119,7 @@ class FetchAhead {
   [[nodiscard]] std::vector<Range> Join(const ChunkSource& source, std::vector<Piece> pieces) const;
 
   StoredRanges& ranges_;
-  Mutex planning_;  // serializes plans, so no chunk is in two plans
+  Mutex planning_;  // serializes calls of StoredRanges::Plan(), so no chunk is planned twice
   Mutex mutex_;
   CondVar arrived_;
   std::list<Array> arrays_ GUARDED_BY(mutex_);  // the most recently read array is first

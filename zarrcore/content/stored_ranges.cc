@@ -13,7 +13,7 @@ namespace {
 
 // Approximate memory overhead of a range, in bytes.
 constexpr size_t kBytesOfRange = 384;
-// The number of preceding ranges that are searched for one that covers the chunk.
+// How many of the ranges that begin before a requested range are searched for one that covers it.
 constexpr int kLooks = 16;
 // The tolerated share of unread bytes among the last kRemembered fetched bytes.
 constexpr double kMaxWaste = 0.03;

@@ -47,8 +47,8 @@ class StoredRanges {
   /// they are cached or being fetched.
   [[nodiscard]] Result<void> Fetch(const ChunkSource& source, const ChunkLocation& chunk,
                                    uint64_t begin, uint64_t end);
-  /// Announces a fetch of [begin, end). A reader of a chunk in this range then fetches the whole
-  /// range.
+  /// Announces a fetch of bytes [begin, end) of the stored object that contains `chunk`. A reader
+  /// of a chunk in this range then fetches the whole range.
   void Plan(const ChunkSource& source, const ChunkLocation& chunk, uint64_t begin, uint64_t end);
   /// Cancels a fetch that Plan() announced.
   void Drop(const ChunkSource& source, const ChunkLocation& chunk, uint64_t begin, uint64_t end);
@@ -120,7 +120,7 @@ class StoredRanges {
     mutable Mutex mutex_;
     uint64_t fetched_ GUARDED_BY(mutex_) = 0;  // bytes in evicted ranges
     uint64_t wasted_ GUARDED_BY(mutex_) = 0;   // bytes in fetched_ that were never read
-    // The first byte and the end of each range, by object.
+    // The offset of the first byte and the end of each range of a stored object.
     std::unordered_map<ObjectKey, std::set<std::pair<uint64_t, uint64_t>>, ObjectKeyHash> objects_
         GUARDED_BY(mutex_);
   };
