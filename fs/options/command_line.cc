@@ -37,7 +37,7 @@ Usage UsageOf(Action action) {
   return {2, "usage: zarrfs STORE MNT [-o options]; for more: zarrfs --help"};
 }
 
-// The words of the command line. Words before `next` have been parsed.
+// The arguments of the program. Those before index `next` have been parsed.
 struct Words {
   std::span<const char* const> all;
   size_t next = 1;

@@ -17,7 +17,7 @@
 #include <syslog.h>
 
 #include "zarrcore/base/printable.h"
-#define SD_JOURNAL_SUPPRESS_LOCATION  // otherwise, the location would be a line of JournalSink
+#define SD_JOURNAL_SUPPRESS_LOCATION  // otherwise entries would name the source line of JournalSink
 #include <systemd/sd-journal.h>
 #include <unistd.h>
 

@@ -23,7 +23,8 @@
 namespace zarrfs {
 namespace {
 
-// Applies a value, or the name of a flag; false if the value is invalid.
+// Sets the option's member of MountOptions. `value` is the option's value; for a flag, its own name
+// or "no". Returns false if the value is invalid.
 using Apply = bool (*)(MountOptions&, std::string_view value);
 
 struct Option {
@@ -325,7 +326,7 @@ constexpr Option kOptions[] = {
     // For tests: behave as on the oldest supported kernel.
     {"no_epoch", "", "", "", SetFlag<&MountOptions::no_epoch>},
     {"no_resend", "", "", "", SetFlag<&MountOptions::no_resend>},
-    // For tests: the start message for the trial of a newer program has another format.
+    // For tests: makes the keeper send a start message of format N to the trial of a newer program.
     {"start_format", "N", "", "a number",
      [](auto& o, auto v) {
        o.start_format = NumberFrom<uint64_t>(v);

@@ -74,7 +74,8 @@ struct MountOptions : TreeOptions {
   bool sloppy = false;    // ignore unknown options (mount -s)
   bool remount = false;
   std::string log_level = "info";
-  // The format of the StartMessage for a trial; absent: this program's format.
+  // For tests: the format number in the start message for a trial (fs/process/upgrade.h). If
+  // absent, this program's format.
   std::optional<uint64_t> start_format;
   pid_t pid = 0;  // the process that handles the mount's signals; set when that process starts
   uid_t user = geteuid();  // the mounting user; the worker may run as another user

@@ -127,7 +127,7 @@ Result<void> ApplyThoseAfterO(MountOptions& options) {
   return {};
 }
 
-// All settings, in the order in which they apply.
+// All settings except `source`, in the order in which they apply.
 std::vector<std::string> AllWords(const MountOptions& options) {
   std::vector<std::string> words = options.config;
   std::erase_if(words, [](const auto& word) { return NameOfOption(word) == "source"; });
@@ -189,7 +189,8 @@ Result<void> ApplySettings(MountOptions& options) {
     if (auto applied = ApplyConfig(options); !applied) return applied;
   }
   if (std::ranges::find(options.settings, "remount") != options.settings.end()) {
-    // Drops options that the mount table shows and mount(8) passes back.
+    // For a remount, mount(8) repeats the options in the mount table. Drops the kernel's parameters
+    // of FUSE among them.
     std::erase_if(options.settings, [](std::string_view word) {
       return IsOneOf({"user_id", "group_id", "max_read", "blksize"}, NameOfOption(word));
     });

@@ -34,23 +34,24 @@ namespace zarrfs {
 [[nodiscard]] Result<void> ApplySettings(MountOptions& options);
 
 /// Reads the file of virtual_file= into `options.virtual_text`, then calls ApplyVirtualText().
-/// Fails like ReadVirtualFile() and AddVirtualFile().
+/// Returns the errors of ReadVirtualFile() and AddVirtualFile().
 [[nodiscard]] Result<void> ReadVirtualText(MountOptions& options);
 
-/// Adds the prefixes of `options.virtual_text` to those of virtual=. Fails like AddVirtualFile().
+/// Appends the prefixes in `options.virtual_text` to those of virtual=. Returns the errors of
+/// AddVirtualFile().
 [[nodiscard]] Result<void> ApplyVirtualText(MountOptions& options);
 
 /// Applies `options.config`, then `options.settings`, without reading a file.
 [[nodiscard]] Result<void> ApplyWords(MountOptions& options);
 
-/// Reads the configuration file again, and returns the options that result from the same settings.
-/// Only members that settings set, and `config`, are meaningful in the result.
+/// Reads the configuration file again, and applies its settings and `options.settings` to default
+/// options. In the result, only `config` and the members that settings can set are meaningful.
 [[nodiscard]] Result<MountOptions> ReadAgain(const MountOptions& options);
 
 /// Rereads the configuration file and updates `config` and the live settings in `options`, as if
 /// `words` also followed -o. Returns the names of settings of the file that have changed but are
-/// not live. Also fails with kInvalidArgument if one of the words is not live. On failure nothing
-/// changes.
+/// not live. Fails with kInvalidArgument if one of `words` is not live, and with the errors of
+/// ApplySettings(). On failure nothing changes.
 [[nodiscard]] Result<std::set<std::string>> SetLive(MountOptions& options, std::string_view words);
 
 /// The live settings among those after -o, as one list.
@@ -63,10 +64,9 @@ namespace zarrfs {
 /// The settings of the file and those after -o as one list, in the syntax of -o.
 [[nodiscard]] std::string SettingsList(const MountOptions& options);
 
-/// For a remount: returns the settings of `options` that need a new mount, because they differ from
-/// those of the existing mount. `in_force`: the settings of the existing mount as one list.
-/// `by_root`: root made that mount. Kernel flags and live settings can change, so they are not
-/// included.
+/// For a remount: returns the settings in `options` that would need a new mount, because they
+/// differ from `in_force`, the settings of the existing mount as one list. `by_root` is true if
+/// root made that mount. Kernel flags and live settings can change, so they are not included.
 [[nodiscard]] std::vector<std::string> ChangedWords(const MountOptions& options,
                                                     std::string_view in_force, bool by_root);
 
