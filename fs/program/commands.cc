@@ -320,7 +320,7 @@ int RemountCommand(const MountOptions& options) {
   if (options.fake) return kExitDone;
   if (const auto set = SetFlags(*mounted, options); !set) return FailWith(set.error().message);
   if (!answer.pid || !IsKeeperOf(mounted->user, *answer.pid)) return kExitDone;
-  // With and without live settings after -o, the keeper rereads the configuration file.
+  // The keeper rereads its configuration file in both branches: for new settings and for SIGHUP.
   if (const std::string live = LiveSettings(options); !live.empty()) {
     const auto asked = AskToSet(*answer.pid, live);
     if (!asked) return FailWith(fmt::format("{}: {}: {}", path, live, asked.error().message));

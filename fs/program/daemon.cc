@@ -69,7 +69,7 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
   return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
 }
 
-// Prints how late the mount notices changes that its store does not report, and why.
+// If the store does not report changes, prints how long it may take to notice them, and why.
 void PrintDelay(const std::string& mountpoint) {
   const auto mounted = FindMount(mountpoint);
   const std::string reason = mounted ? AskMount(*mounted).Option("not watched") : "";
