@@ -1,10 +1,11 @@
-// Tracks for each thread which remembered answers of a store it accepts, and how old the answers
-// are that it has used.
+// Records, per thread, which remembered answers of a store the thread accepts, and the age of the
+// oldest answer that it has used.
 //
 // A store that remembers answers (open/recent_answers.h) calls IsAccepted() before it returns a
 // remembered answer, and NoteAnswer() when it returns one. A thread without an AcceptedAnswers
-// scope accepts no remembered answers. A cache of values that were computed from answers dates each
-// value to OldestAnswer::Or(), so caching a value again does not make it younger.
+// scope accepts no remembered answers. A cache of values computed from answers dates each value by
+// OldestAnswer::Or(), the time when the oldest of these answers was requested. So caching a value
+// again does not make it younger.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +21,8 @@ namespace zarrfs {
 using Age = std::chrono::nanoseconds;
 inline constexpr Age kAnyAge = Age::max();
 
-/// For slow stores, how long an answer may be reused even if it is older than max_age, unless
-/// max_age is 0. This time grows with the age of the object.
+/// How long an answer of a slow store may be reused even if it is older than the request's max_age.
+/// Has no effect if max_age is 0. This time grows with the age of the object.
 struct AnswerReuse {
   double share_of_age = 0;  // fraction of the time since the object's last change; 0 disables reuse
   Age most{0};
@@ -32,12 +33,13 @@ struct AnswerReuse {
 
 namespace internal {
 inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-// All times are from SteadyNowNs().
+// Which answers the current thread accepts, and the oldest that it has used. All times are from
+// SteadyNowNs().
 struct AnswerAges {
   int64_t begun_ns = kNever;  // when the AcceptedAnswers scope began; kNever outside a scope
   Age max_age{0};
   AnswerReuse reuse;
-  int64_t oldest_ns = kNever;  // when the oldest answer in use was requested
+  int64_t oldest_ns = kNever;  // when the oldest answer used so far was requested
 };
 inline thread_local AnswerAges answer_ages;
 }  // namespace internal
@@ -47,11 +49,11 @@ inline thread_local AnswerAges answer_ages;
 /// accepted up to an age of `max_age`, or as long as `reuse` allows.
 class AcceptedAnswers {
  public:
-  /// Opens the scope of one request. A scope inside another scope can only restrict the outer
-  /// scope.
+  /// Opens the scope of one request. A scope inside another scope cannot accept answers that the
+  /// outer scope does not accept.
   AcceptedAnswers(Age max_age, AnswerReuse reuse);
-  /// Restricts the enclosing scope, if one exists. With `max_age` 0, only answers requested from
-  /// now on are accepted.
+  /// Makes the enclosing scope stricter. Has no effect outside a scope. With `max_age` 0, only
+  /// answers requested from now on are accepted.
   explicit AcceptedAnswers(Age max_age);
   ~AcceptedAnswers();
   AcceptedAnswers(const AcceptedAnswers&) = delete;
@@ -66,12 +68,13 @@ class AcceptedAnswers {
 /// later version may be indistinguishable from the version in the answer.
 [[nodiscard]] bool IsAccepted(int64_t asked_ns, std::optional<int64_t> changed_ns);
 
-/// Records that the current thread uses an answer that was requested at `asked_ns`.
+/// Records that the current thread used an answer of the store that was requested at `asked_ns`.
 inline void NoteAnswer(int64_t asked_ns) {
   internal::answer_ages.oldest_ns = std::min(internal::answer_ages.oldest_ns, asked_ns);
 }
 
-/// A scope that records the age of the oldest answer that the current thread uses inside the scope.
+/// A scope that records which of the answers used by the current thread was requested first. When
+/// the scope ends, that time also counts in the enclosing scope.
 class OldestAnswer {
  public:
   OldestAnswer() : before_ns_(internal::answer_ages.oldest_ns) {
@@ -81,8 +84,8 @@ class OldestAnswer {
   OldestAnswer(const OldestAnswer&) = delete;
   OldestAnswer& operator=(const OldestAnswer&) = delete;
 
-  /// Returns the time when the oldest answer of the current scope was requested, or `otherwise` if
-  /// that is earlier.
+  /// Returns when the oldest answer used in the current scope was requested, or `otherwise` if that
+  /// is earlier or no answer was used.
   [[nodiscard]] static int64_t Or(int64_t otherwise) {
     return std::min(internal::answer_ages.oldest_ns, otherwise);
   }

@@ -17,7 +17,7 @@ namespace zarrfs {
 void AtOnce(size_t count, size_t threads, const std::function<void(size_t)>& work) {
   std::atomic<size_t> next = 0;
   Mutex mutex;
-  std::exception_ptr thrown;  // the exception of a call; guarded by `mutex`
+  std::exception_ptr thrown;  // an exception thrown by `work`, if any; guarded by `mutex`
   const auto run = [&] {
     try {
       for (size_t at = next++; at < count; at = next++) work(at);
@@ -46,7 +46,7 @@ void AtOnce(size_t count, size_t threads, const std::function<void(size_t)>& wor
         });
       }
     } catch (const std::system_error&) {
-      // No more threads can be started, so the existing threads make all calls.
+      // No more threads can be started. The threads that run already make the remaining calls.
     }
     run();
   }

@@ -7,8 +7,8 @@
 namespace zarrfs {
 namespace {
 
-// Polynomials over GF(2), modulo the polynomial of CRC-32C. As in zlib's crc32_combine(), the
-// highest bit is the coefficient of x^0.
+// Constants for arithmetic on polynomials over GF(2), modulo the polynomial of CRC-32C. As in
+// zlib's crc32_combine(), the highest bit is the coefficient of x^0.
 constexpr uint32_t kPolynomial = 0x82f63b78;
 constexpr uint32_t kOne = 1U << 31;
 constexpr uint32_t kX8 = kOne >> 8;

@@ -24,7 +24,7 @@ class Credit {
     } while (!now_.compare_exchange_weak(now, now - wanted));
     return true;
   }
-  /// Spends `amount` even if less credit is left.
+  /// Spends `amount` even if less credit is left. The credit may become negative.
   void Owe(uint64_t amount) { now_ -= static_cast<int64_t>(amount); }
   void Earn(uint64_t amount) {
     int64_t now = now_;

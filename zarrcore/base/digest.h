@@ -19,7 +19,7 @@ struct Digest {
   auto operator<=>(const Digest&) const = default;
 };
 
-/// The hash of a Digest, for unordered containers.
+/// Returns 64 bits of a Digest as its hash, for unordered containers.
 struct DigestHash {
   size_t operator()(const Digest& digest) const {
     size_t hash;

@@ -5,8 +5,8 @@
 //   capacity is returned but not cached; while a caller holds its value, other callers get the same
 //   value. After KeepLatestLarge(), the cache itself holds the latest large value while that value
 //   is in use.
-// - Split by hash: each split has its own lock, but the capacity is shared, and any split may use
-//   all of it. No lock is held while a loader runs.
+// - Split by hash: the keys are divided among several splits, each with its own lock. The capacity
+//   is shared, and any split may use all of it. No lock is held while a loader runs.
 // - Ref-counted values: an evicted value lives as long as any caller holds its shared_ptr.
 // - Single-flight: if several threads call GetOrLoad() for the same absent key, one runs the loader
 //   and the others wait for its result. On a thread that may not wait (waiting.h), the call fails
@@ -49,7 +49,8 @@ class LruCache {
  public:
   using ValuePtr = std::shared_ptr<const Value>;
 
-  /// The result of a load: the value, and the number of bytes to charge for it.
+  /// The result of a loader: the value, and the number of bytes that it counts against the
+  /// capacity.
   struct Loaded {
     ValuePtr value;
     size_t charge;
@@ -77,8 +78,8 @@ class LruCache {
   /// does not replace this newer value.
   void Put(const Key& key, ValuePtr value, size_t charge);
 
-  /// Removes the entry if it still holds `expected`. If `expected` is null, removes the entry
-  /// regardless of its value, and discards the result of a running load of the key.
+  /// Removes the entry of `key` if its value is `expected`. If `expected` is null, removes the
+  /// entry regardless of its value, and discards the result of a running load of the key.
   void Erase(const Key& key, const ValuePtr& expected = nullptr);
 
   /// Removes every entry for which `goes`, a bool(const Key&, const Value&), returns true. `goes`
@@ -111,7 +112,7 @@ class LruCache {
   struct Flight {
     CondVar landed;
     std::optional<Result<ValuePtr>> answer;
-    // True if the key was erased or replaced during the load. The result must then not be cached.
+    // True if the key was erased or replaced during the load, so the result must not be cached.
     bool discard = false;
   };
   struct Entry {
@@ -120,17 +121,19 @@ class LruCache {
     size_t charge;
   };
   using Entries = std::list<Entry>;
-  // Invariant: `map` holds exactly the entries of `order`, which is sorted from newest to oldest;
-  // `bytes` is the sum of their charges. A key is in both `flights` and `map` only while an
-  // outdated value is reloaded, or after Put(). No key is in both `map` and `large`.
+  // The entries whose hashes select this split. Invariant: `map` holds exactly the entries of
+  // `order`, which is sorted from newest to oldest; `bytes` is the sum of their charges. A key is
+  // in both `flights` (running loads) and `map` only while an outdated value is reloaded, or after
+  // Put(). No key is in both `map` and `large`.
   struct Split {
     mutable Mutex mutex;
     Entries order GUARDED_BY(mutex);
     std::unordered_map<Key, typename Entries::iterator, Hash> map GUARDED_BY(mutex);
     std::unordered_map<Key, std::weak_ptr<const Value>, Hash> large
-        GUARDED_BY(mutex);  // values too large to cache that callers still hold
+        GUARDED_BY(mutex);  // values that are too large to be cached, while callers still hold them
     std::unordered_map<Key, std::shared_ptr<Flight>, Hash> flights GUARDED_BY(mutex);
-    bool large_was_used GUARDED_BY(mutex) = false;  // since the last call of SweepLatestLarge()
+    // True if a value of `large` was used since the last SweepLatestLarge().
+    bool large_was_used GUARDED_BY(mutex) = false;
     size_t bytes GUARDED_BY(mutex) = 0;
     uint64_t hits GUARDED_BY(mutex) = 0;
     uint64_t misses GUARDED_BY(mutex) = 0;
@@ -188,21 +191,21 @@ class LruCache {
     const uint64_t hash = static_cast<uint64_t>(Hash{}(key)) * 0x9e3779b97f4a7c15ULL;
     return splits_[(hash >> 32) % split_count_];
   }
-  // Caches the value. If the entry cannot be allocated, the key is left without an entry. Call
-  // MakeRoom() afterwards.
+  // Adds the value to the split. If memory for the entry runs out, the key is left without an
+  // entry. Call MakeRoom() afterwards.
   void Keep(Split& split, const Key& key, ValuePtr value, size_t charge, Entries& dropped) noexcept
       REQUIRES(split.mutex);
-  // Evicts from the splits in turn until the sum of all charges is within the capacity. Never
-  // evicts the only entry of the split `newest`.
+  // Evicts from the splits in turn until the sum of all charges is within the capacity. If the
+  // split `newest` has only one entry, that entry stays.
   void MakeRoom(const Split* newest = nullptr) { EvictDownTo(capacity_, newest); }
   void EvictDownTo(size_t bytes, const Split* newest = nullptr);
-  // Holds a large value until another value replaces it; null drops the value. Call with no lock
-  // held.
+  // Keeps a large value alive until the next call replaces it; null only drops the previous value.
+  // Call with no lock held.
   void SetLatestLarge(ValuePtr value);
   Result<ValuePtr> Load(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
                         const std::function<Result<Loaded>()>& load);
-  // Ends a flight: caches the loaded value and answers the waiters. Must not throw, or the waiters
-  // would wait forever.
+  // Ends a load: caches the loaded value and wakes the waiters with the result. Must not throw, or
+  // the waiters would wait forever.
   Result<ValuePtr> Land(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
                         const Result<Loaded>& loaded) noexcept;
   static Result<ValuePtr> AnswerOf(const Result<Loaded>& loaded) noexcept {
@@ -218,12 +221,12 @@ class LruCache {
   const size_t split_count_;
   std::atomic<size_t> capacity_;
   std::atomic<size_t> bytes_ = 0;  // the sum of the charges in all splits
-  // The number of the split from which MakeRoom() evicts next.
+  // Index of the split from which EvictDownTo() evicts next.
   std::atomic<size_t> next_victim_ = 0;
   std::unique_ptr<Split[]> splits_;
   bool keeps_latest_large_ = false;
   Mutex latest_mutex_;
-  ValuePtr latest_large_ GUARDED_BY(latest_mutex_);  // keeps its entry in Split::large alive
+  ValuePtr latest_large_ GUARDED_BY(latest_mutex_);  // keeps its weak pointer in Split::large valid
 };
 
 // ---------------------------------------------------------------------------------------------

@@ -9,10 +9,11 @@
 namespace zarrfs {
 namespace {
 
-// The interval at which a waiting request checks whether it was abandoned.
+// The interval at which an exclusive request (Alone) checks, while it waits, whether it was
+// abandoned.
 constexpr std::chrono::milliseconds kLook{50};
-// How long an exclusive request (Alone) waits for small requests and values in use to release
-// memory.
+// How long Take() retries in an exclusive request (Alone), until small requests and values in use
+// release enough memory.
 constexpr int kMaxWaitMs = 1000;
 
 struct OfThread {
@@ -85,7 +86,8 @@ void MemoryBudget::Trim() {
 
 bool MemoryBudget::Enter() {
   Work* const work = of_thread.work;
-  // A request in working_ may take more memory, because exclusive requests wait until it ends.
+  // This request is counted in working_ already. It may take more memory, because exclusive
+  // requests wait until it ends.
   if (work != nullptr && work->is_counted_) return true;
   const MutexLock lock(mutex_);
   if (!queue_.empty()) return false;

@@ -76,9 +76,9 @@ class MemoryBudget {
 
   /// Takes the memory for an operation from the budget: input, output and working memory, except
   /// `held` bytes that the caller already holds for the operation. Fails with kTooLarge if the
-  /// operation can never fit. Fails with kWouldBlock if the operation does not fit now; the caller
-  /// must then release everything and repeat the request Alone. Fails with kNoMemory if the
-  /// operation does not fit although the request is exclusive.
+  /// operation can never fit. Fails with kWouldBlock if it does not fit now; the caller must then
+  /// release everything and retry the request in exclusive mode (see Alone). Fails with kNoMemory
+  /// if the operation does not fit even in exclusive mode.
   [[nodiscard]] Result<Share> Take(uint64_t bytes, uint64_t held = 0);
 
   /// Sets the limit in bytes, and makes the caches evict down to the new limit immediately.
@@ -101,13 +101,13 @@ class MemoryBudget {
     bool is_counted_ = false;  // true if this request is counted in working_
   };
 
-  /// A scope in which the current thread has the budget to itself. The constructor waits, in order
-  /// of arrival, until no other request holds memory. During the lifetime of this object, other
-  /// requests can take only small amounts. The current thread must hold no memory when the scope
-  /// begins.
+  /// Exclusive mode: a scope in which the current thread may use the whole budget. The constructor
+  /// waits, in order of arrival, until no other running request has taken more than a small amount.
+  /// During the lifetime of this object, other requests can take only small amounts. The current
+  /// thread must hold no memory when the scope begins.
   class Alone {
    public:
-    /// Abandons the wait soon after `is_abandoned` returns true.
+    /// Stops waiting soon after `is_abandoned` returns true; granted() is then false.
     Alone(MemoryBudget& budget, const std::function<bool()>& is_abandoned);
     ~Alone();
     Alone(const Alone&) = delete;
@@ -136,29 +136,30 @@ class MemoryBudget {
   };
 
  private:
-  // The number of freed bytes that may stay with the allocator before Trim() returns them to the
-  // system.
+  // Trim() does nothing until this many bytes were freed, which the allocator may keep for reuse.
   static constexpr uint64_t kTrimmedAtOnce = 64u << 20;
 
   bool Add(uint64_t bytes, uint64_t limit);
   // Makes the allocator return freed memory to the system, if at least kTrimmedAtOnce bytes were
   // freed since the last time.
   void Trim();
-  // Counts the current request in working_, unless it is already counted. Returns false if the
-  // request is not counted, because an exclusive request waits or runs.
+  // Counts the current request in working_, unless it is already counted. Returns false, without
+  // counting it, if an exclusive request waits or runs.
   bool Enter();
-  // Calls the callbacks of holders until `bytes` more fit into the budget.
+  // Calls the eviction callbacks (see Holder) until `bytes` more fit into the budget.
   void MakeRoom(uint64_t bytes);
 
   std::atomic<uint64_t> limit_;
   std::atomic<uint64_t> used_ = 0;
-  std::atomic<uint64_t> given_back_ = 0;  // bytes returned since the last Trim() that had an effect
+  std::atomic<uint64_t> given_back_ = 0;  // bytes returned to the budget since Trim() last trimmed
 
   Mutex mutex_;
   CondVar turned_;  // notified when queue_ or working_ changes
-  // The exclusive requests, in order of arrival. The first may run once working_ is 0.
+  // The waiting and running exclusive requests, in order of arrival. The first may run once
+  // working_ is 0.
   std::deque<const Alone*> queue_ GUARDED_BY(mutex_);
-  size_t working_ GUARDED_BY(mutex_) = 0;  // the number of requests that hold memory
+  // The number of running requests that have taken more than a small amount.
+  size_t working_ GUARDED_BY(mutex_) = 0;
 
   Mutex holders_mutex_;  // never held together with mutex_
   std::list<std::function<void(uint64_t)>> holders_ GUARDED_BY(holders_mutex_);

@@ -24,8 +24,7 @@
 #define ACQUIRE(...) ZARRFS_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define ACQUIRE_SHARED(...) ZARRFS_THREAD_ATTRIBUTE(acquire_shared_capability(__VA_ARGS__))
 #define RELEASE(...) ZARRFS_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
-/// Marks functions that clang cannot analyze; a comment at each function says why the function is
-/// safe.
+/// Marks functions that clang cannot analyze. A comment at each of them says why it is safe.
 #define NO_THREAD_SAFETY_ANALYSIS ZARRFS_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace zarrfs {
@@ -85,8 +84,8 @@ class ZARRFS_THREAD_ATTRIBUTE(scoped_lockable) ReaderLock {
   const std::shared_lock<std::shared_mutex> lock_;
 };
 
-/// Like std::condition_variable. `arguments` are a time limit, a predicate, both or none. The
-/// predicate is called with the mutex held.
+/// Like std::condition_variable, for a MutexLock. The `arguments` of the wait functions are a time
+/// limit, a predicate, both or none. The predicate is called with the mutex held.
 class CondVar {
  public:
   template <typename... Arguments>

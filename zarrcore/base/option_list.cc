@@ -25,7 +25,7 @@ std::vector<std::string> SplitOptions(std::string_view list) {
 
 std::string EscapeOption(std::string_view option) {
   std::string escaped;
-  // An unmatched quote would extend over the following options.
+  // An unmatched quote would make SplitOptions() ignore the commas of the options that follow.
   const bool is_open = std::ranges::count(option, '"') % 2 != 0;
   for (const char c : option) {
     if (c == ',' || c == '\\' || (c == '"' && is_open)) escaped += '\\';

@@ -42,8 +42,9 @@ class RecentRecords {
     return static_cast<uint32_t>(next_++);
   }
 
-  /// The result of FindNewest(): the newest record with the given hash that `is_it` accepts, or
-  /// null if no record matches. `is_it` may also be called with records of other hashes.
+  /// The result of FindNewest(): the newest record with the given hash for which `is_it` returns
+  /// true, or null if no record matches. FindNewest() may also call `is_it` with records of other
+  /// hashes.
   struct Found {
     const Record* record = nullptr;
     uint32_t number = 0;
@@ -52,8 +53,9 @@ class RecentRecords {
   [[nodiscard]] Found FindNewest(size_t hash, const IsIt& is_it) const {
     if (newest_.empty()) return {};
     uint32_t number = newest_[hash % newest_.size()];
-    // Record numbers are reused after 2^32 records, so an old number may seem to be in the ring.
-    // Along a valid chain, the distances from next_ increase.
+    // Record numbers are reused after 2^32 records, so an outdated `previous` may seem to be the
+    // number of a record in the ring. Each record of a valid chain is older than the one before, so
+    // its distance from next_ is greater.
     for (uint32_t before = 0; DistanceOf(number) > before && IsKept(number);) {
       const Record& record = *At(number);
       if (is_it(record)) return {&record, number};
@@ -108,7 +110,8 @@ class RecentRecords {
   uint64_t next_ = 1;  // the number of the next record to be added
   size_t size_ = 0;
   std::vector<std::unique_ptr<Record[]>> blocks_;
-  std::vector<uint32_t> newest_;  // by bucket; 0 if the bucket is empty
+  // For each bucket of the hash table, the number of its newest record; 0 if it has none.
+  std::vector<uint32_t> newest_;
 };
 
 }  // namespace zarrfs

@@ -28,7 +28,7 @@ enum class ErrorCode {
   kTooLarge,          // a size exceeds a limit
   kNoMemory,          // memory has run out
   kTooManyOpenFiles,  // the process has no free descriptors
-  kWouldBlock,        // the call needs a wait for a store or for memory, which is not allowed here
+  kWouldBlock,        // the call would have to wait for a store or for memory, and may not
   kNotADirectory,     // a path continues below something that is not a folder
   kLinkRefused,       // a symbolic link that must not be followed, dangles or loops
   kZarrfsMount,       // the path is in a zarrfs mount, which zarrfs never reads

@@ -8,7 +8,8 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxWord = 64;  // in bytes; computing the distance takes quadratic time
+// In bytes. Longer words get no suggestion, because Distance() takes quadratic time.
+constexpr size_t kMaxWord = 64;
 
 // Returns the number of edits that turn one word into the other (optimal string alignment
 // distance).

@@ -1,13 +1,13 @@
-// Records for each thread whether it may wait for a store, and whether its work was abandoned.
+// Records, per thread, whether the thread may wait for a store, and whether its work was abandoned.
 //
 // A thread that answers from caches must never hang on a dead server. Such a thread works in a
 // NoWaiting scope. Inside the scope, a call that would block (a store call through GatedStore, or a
 // load that another thread runs) fails immediately with kWouldBlock. The caller then repeats the
 // request on a thread that may wait.
 //
-// When a reader is interrupted, its request is answered early and its work is abandoned. The next
-// call from the abandoned work to the store or to a codec also fails with kWouldBlock. Other
-// requests that waited for the result of this work then load the result themselves.
+// When a reader is interrupted, its request is answered early, but a thread may still be working on
+// the request. The next call of that thread to the store or to a codec also fails with kWouldBlock.
+// Other requests that waited for the result then load it themselves.
 #pragma once
 
 #include <functional>

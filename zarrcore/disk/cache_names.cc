@@ -98,7 +98,7 @@ Result<void> ClaimCacheFolder(const Descriptor& folder, const std::string& path)
   const Descriptor file(
       openat(folder.get(), kTag, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   const bool is_marked = file && WriteAll(file, 0, std::as_bytes(std::span(kTagText)));
-  // If the disk is full, a later start marks the folder.
+  // A full disk is not an error: the tag is written at a later start.
   if (!is_marked && errno != ENOSPC && errno != EDQUOT) {
     return Fail(FromErrno(errno), "disk_cache={}: not writable: {}", path, ErrnoText(errno));
   }

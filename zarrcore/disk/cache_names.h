@@ -22,8 +22,8 @@ namespace zarrfs {
 inline constexpr const char* kNewFiles = "new";
 inline constexpr const char* kTaken = "taken";
 
-/// The four numbers in the name of a cache file: the fingerprint of the version, the begin and end
-/// of the range, and the size of the object.
+/// The four numbers in the name VERSION-BEGIN-END-SIZE of a cache file: the fingerprint of the
+/// object's version, the begin and end of the range, and the size of the object.
 using CacheFileNumbers = std::array<uint64_t, 4>;
 [[nodiscard]] std::string CacheFileName(const CacheFileNumbers& numbers);
 /// Parses the name of a cache file. Returns nullopt for names that CacheFileName() never returns,

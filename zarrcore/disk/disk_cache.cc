@@ -22,7 +22,7 @@ namespace {
 // If a range is missing from a cached listing that is older than this, in nanoseconds, the folder
 // is listed again. Files that other processes write may go unnoticed for this long.
 constexpr int64_t kListingNs = 1'000'000'000;
-// Maximum number of files that are considered for one object.
+// Maximum number of cached ranges in the listing of one object's folder. Further files are ignored.
 constexpr size_t kMaxPieces = 1u << 16;
 
 // Returns the folder of an object: "ab/cdef…", 32 digits of the digest of the object's address.

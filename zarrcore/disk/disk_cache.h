@@ -41,8 +41,8 @@ class DiskCache {
 
   [[nodiscard]] int folder() const { return folder_.get(); }
 
-  /// Returns a version of the object whose bytes in `range` all seem to be cached, or nullopt if no
-  /// version qualifies.
+  /// Returns a version of the object for which the names of cache files cover `range`, or nullopt
+  /// if there is none. A later Read() may still fail.
   [[nodiscard]] std::optional<Version> Find(std::string_view object, ByteRange range);
   /// Fills `out` with the bytes of the object's `version` from `begin` on. Returns false if these
   /// bytes are not cached. The version is identified by size, mtime_ns and etag.
@@ -62,7 +62,7 @@ class DiskCache {
     uint64_t end;
     auto operator<=>(const Piece&) const = default;  // NOLINT(modernize-use-nullptr)
   };
-  // A cached listing of an object's folder.
+  // A listing of an object's folder, cached in memory.
   struct Listing {
     int64_t listed_ns = 0;
     std::vector<Piece> pieces = {};
@@ -70,15 +70,16 @@ class DiskCache {
 
   DiskCache(Descriptor folder, uint64_t capacity)
       : folder_(std::move(folder)), space_(folder_, capacity) {}
-  // Lists the folder of an object. `path` is relative to the cache's folder. Uses a cached listing
-  // if there is one. With `again`, the cached listing must be younger than a second, so files from
-  // other processes are found.
+  // Lists the cached ranges of an object. `path`: the object's folder, relative to the cache's
+  // folder. Uses a listing in memory if one exists. With `again`, that listing must be younger than
+  // a second, so files written by other processes are found.
   [[nodiscard]] std::shared_ptr<const Listing> List(const std::string& path, bool again);
   void Keep(const std::string& path, Listing listing);
-  // Returns pieces that together cover `wanted`, or no pieces if a byte is missing.
+  // Returns cached ranges that together cover `wanted`, or none if a byte of `wanted` is not
+  // cached.
   [[nodiscard]] static std::vector<Piece> Cover(const Listing& listing, const Piece& wanted);
-  // Opens the file of a piece. Returns nullopt if the file cannot be opened. If the file does not
-  // match its name, removes the file and returns nullopt.
+  // Opens the file of a cached range. Returns nullopt if the file cannot be opened. Also returns
+  // nullopt, and removes the file, if its head does not match its name and `object`.
   [[nodiscard]] std::optional<DiskEntryFile> OpenPiece(const std::string& path, const Piece& piece,
                                                        std::string_view object);
   void Remove(const std::string& path, const Piece& piece);

@@ -21,7 +21,7 @@ constexpr size_t kFixed = 64;
 constexpr size_t kMaxHead =
     kFixed + DiskEntry::kMaxText + DiskEntry::kMaxBytes / DiskEntry::kBlock * sizeof(uint32_t);
 constexpr int64_t kTouchSeconds = 60;
-// Byte offsets of the numbers in the head.
+// Byte offsets of the numbers in the head of a cache file.
 constexpr size_t kSumAt = 8, kObjectAt = 12, kEtagAt = 16, kBeginAt = 24, kLengthAt = 32,
                  kSizeAt = 40, kModifiedAt = 48;
 

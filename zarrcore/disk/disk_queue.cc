@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kReaders = 4;
 constexpr size_t kWriters = 2;
-// Maximum number of bytes waiting to be written, and in answers that Take() has not returned yet.
+// Limits in bytes: queued writes, and answers that Take() has not returned yet.
 constexpr size_t kMaxUnwritten = 32u << 20;
 constexpr size_t kMaxUntaken = 32u << 20;
 
@@ -78,14 +78,14 @@ struct DiskQueue::State {
   }
 
   std::unique_ptr<DiskCache> cache;
-  std::function<void()> on_answer GUARDED_BY(mutex);  // never called after the destructor has begun
+  std::function<void()> on_answer GUARDED_BY(mutex);  // not called once the DiskQueue is destroyed
   Mutex mutex;
   CondVar changed;
   std::deque<Request> requests GUARDED_BY(mutex);
   std::vector<Answer> answers GUARDED_BY(mutex);
   std::deque<Unwritten> unwritten GUARDED_BY(mutex);
   size_t untaken GUARDED_BY(mutex) = 0;  // the number of bytes in `answers`
-  // The number of bytes in `unwritten` and of bytes that are being written.
+  // The number of bytes in `unwritten`, plus those that a thread is writing now.
   size_t unwritten_bytes GUARDED_BY(mutex) = 0;
   bool is_over GUARDED_BY(mutex) = false;
 };

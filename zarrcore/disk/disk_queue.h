@@ -20,15 +20,16 @@ class DiskQueue {
     uint64_t id = 0;
     std::string object = {};
     ByteRange range = {};
-    /// The version whose bytes are requested. Without a version, the answer contains the version
-    /// that has the range.
+    /// The version of the object to read. If nullopt, no bytes are read, and the answer names a
+    /// version of which the range is cached.
     std::optional<Version> version = {};
   };
   struct Answer {
     uint64_t id = 0;
-    std::optional<Version> version = {};  // nullopt if the range is not cached
+    std::optional<Version> version = {};  // the version whose range is cached; nullopt if none is
     uint64_t offset = 0;
-    std::vector<std::byte> bytes = {};  // empty if the request had no version
+    /// The bytes of the object from `offset` on. Empty if the request named no version.
+    std::vector<std::byte> bytes = {};
   };
 
   /// `on_answer` is called on another thread when an answer is ready, and must not call this

@@ -26,8 +26,8 @@
 namespace zarrfs {
 namespace {
 
-// Number of attempts to lock the file "taken", and the pause between attempts. A process that
-// removes files may hold the lock for longer.
+// How often, and at which interval, Lock() tries to lock the file "taken". Another process may hold
+// the lock for longer than that while it removes files.
 constexpr int kLockTries = 100;
 constexpr auto kLockPause = std::chrono::milliseconds(10);
 // Unfinished files older than this many seconds were left by a dead process.
@@ -36,8 +36,8 @@ constexpr int64_t kNewSeconds = 600;
 // nanoseconds.
 constexpr int64_t kPauseNs = 10'000'000'000;
 
-// The number of age groups. Files are removed group by group, the oldest group first. Groups of
-// older files span more time: the age doubles every eight groups.
+// The number of groups into which files are sorted by the time since their last use. Whole groups
+// are removed, the oldest first. Older groups span more time: the age doubles every eight groups.
 constexpr size_t kSteps = 512;
 size_t StepOf(int64_t age_s) {
   const auto age = static_cast<uint64_t>(std::max<int64_t>(age_s, 0)) + 8;
@@ -50,7 +50,7 @@ FolderNames OpenNames(int folder, const char* name) {
       Descriptor(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
 }
 
-// Calls `each` with each name except "." and "..".
+// Calls `each` with each name in a folder, except "." and "..".
 template <typename Each>
 void ForEachName(const FolderNames& names, const Each& each) {
   while (const dirent* const entry = names == nullptr ? nullptr : readdir(names.get())) {

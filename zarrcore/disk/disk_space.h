@@ -21,7 +21,7 @@ class DiskSpace {
   /// A tenth of the disk stays free for other files, but at most this many bytes.
   static constexpr uint64_t kMaxFree = 4ULL << 30;
 
-  /// `folder` must outlive this object.
+  /// `folder`: the cache's folder, which must outlive this object. `capacity`: in bytes.
   DiskSpace(const Descriptor& folder, uint64_t capacity) : folder_(folder), capacity_(capacity) {}
 
   /// Reserves space for a file of `bytes`, and evicts files if needed. Returns false if that is
@@ -31,15 +31,16 @@ class DiskSpace {
   /// Releases the space of a file of `bytes` that was removed or not written.
   void GiveBack(uint64_t bytes);
 
-  /// Returns the disk space that a file of `bytes` takes.
+  /// Returns the disk space that a file of `bytes` occupies, in whole blocks of 4 KiB.
   [[nodiscard]] static uint64_t BlocksOf(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
  private:
   // Opens and locks the file "taken". Returns an empty descriptor if another process holds the lock
   // for too long.
   [[nodiscard]] Descriptor Lock() const;
-  // Returns the maximum sum of file sizes, including a new file of `bytes`, that leaves enough free
-  // space on the disk; UINT64_MAX if the disk already has enough. `taken`: the current sum.
+  // Returns how many bytes the files may occupy, including a new file of `bytes`, so enough of the
+  // disk stays free; UINT64_MAX if the disk has enough free space anyway. `taken`: the sum of the
+  // files' sizes now.
   [[nodiscard]] uint64_t MostFor(uint64_t taken, uint64_t bytes) const;
   // Removes files until the remaining files use at most `most` bytes. Returns the number of bytes
   // that the remaining files use.
