@@ -395,11 +395,11 @@ void Keeper::OnUpgrade(Upgrade::Step step) {
   if (step == Upgrade::Step::kNone) return;
   if (step == Upgrade::Step::kSet) return upgrade_.ReportSet(Reload(upgrade_.settings()));
   if (step == Upgrade::Step::kTell) return upgrade_.ReportState(mount_.device(), workers_.Alarm());
-  if (!mount_.outlives_workers())
-    return upgrade_.Refuse("a mount with io_uring cannot be upgraded");
-  if (!CanReplace() || unmounting_.was_asked() || replaces_ || !workers_.is_there() ||
-      workers_.is_cut_off()) {
-    return upgrade_.Refuse("the mount is about to end, or has no worker at the moment");
+  if (!mount_.outlives_workers()) return upgrade_.Refuse("mounts with io_uring cannot be upgraded");
+  if (unmounting_.was_asked()) return upgrade_.Refuse("the mount is being unmounted");
+  if (replaces_) return upgrade_.Refuse("another upgrade is under way");
+  if (!CanReplace() || !workers_.is_there() || workers_.is_cut_off()) {
+    return upgrade_.Refuse("the mount has no working process now; try again in a few seconds");
   }
   if (step == Upgrade::Step::kTry) return upgrade_.Try(State());
   spdlog::info("{}: upgrading: the next worker runs the new program", mountpoint());
@@ -436,7 +436,7 @@ int Keeper::KillLateWorker() {
   const auto step = late_.Observe(ending_ || replaces_, now);
   if (step == LateWorker::Step::kLeaveBehind) {
     if (!workers_.is_there()) return 0;
-    spdlog::warn("{}: the worker cannot end, probably because the store does not answer",
+    spdlog::warn("{}: the worker is left behind: it does not exit, the store may not answer",
                  mountpoint());
     workers_.LeaveBehind();
     if (replaces_ && CanReplace()) StartNext();

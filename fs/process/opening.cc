@@ -136,8 +136,7 @@ Result<void> TryOpening(const MountOptions& options, OpenedBefore before) {
   const auto report = channel->first.Receive();
   int status = 0;
   TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
-  if (!report)
-    return Fail(ErrorCode::kIo, "the process that opened the store ended without a report");
+  if (!report) return Fail(ErrorCode::kIo, "the process that opened the store exited unexpectedly");
   if (report->kind == Message::Kind::kFailed) return Fail(ErrorCode::kIo, "{}", report->text);
   return {};
 }

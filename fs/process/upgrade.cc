@@ -271,7 +271,7 @@ Result<Message> Ask(pid_t keeper, const Message& request, int passed, Limits lim
   }
   auto report = channel->Receive();
   if (report && report->kind == Message::Kind::kReady) return *std::move(report);
-  return Fail(ErrorCode::kIo, "{}", report ? report->text : "the keeper ended without a report");
+  return Fail(ErrorCode::kIo, "{}", report ? report->text : "the mount ended without a report");
 }
 
 }  // namespace

@@ -310,8 +310,8 @@ void Workers::CheckVersions() {
   const auto version = fetcher_.version();
   if (!version || !fetch_version_ || *version == *fetch_version_) return;
   spdlog::error(
-      "{}: worker and fetcher have different versions of their channel, {} and {}; both are "
-      "replaced by copies of their keeper's process",
+      "{}: worker and fetcher have incompatible protocol versions, {} and {}; both are replaced by "
+      "the version of the running program",
       mountpoint_, *fetch_version_, *version);
   program_.reset();
   fetcher_.End();

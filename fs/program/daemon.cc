@@ -38,10 +38,12 @@ int AwaitReport(const Channel& channel, pid_t keeper) {
   }
   int status = 0;
   TEMP_FAILURE_RETRY(waitpid(keeper, &status, 0));
-  PrintError(WIFSIGNALED(status)
-                 ? fmt::format("the keeper was ended by signal {} before the mount was ready",
-                               WTERMSIG(status))
-                 : "the keeper ended before the mount was ready");
+  PrintError(
+      WIFSIGNALED(status)
+          ? fmt::format("zarrfs was ended by signal {} before the mount was ready; see its log",
+                        WTERMSIG(status))
+          : fmt::format("zarrfs exited with status {} before the mount was ready; see its log",
+                        WEXITSTATUS(status)));
   return kExitSystem;
 }
 

@@ -204,8 +204,8 @@ TEST_F(VersionsTest, WorkerAndFetcherAreReplacedTogether) {
   std::ofstream(mnt_.string() + ".other");
   kill(Fetcher(), SIGKILL);
   ASSERT_TRUE(
-      Logged(fmt::format("worker and fetcher have different versions of their channel, {} and 99; "
-                         "both are replaced by copies of their keeper's process",
+      Logged(fmt::format("worker and fetcher have incompatible protocol versions, {} and 99; both "
+                         "are replaced by the version of the running program",
                          FetchChannel::kVersion)))
       << ReadFile(folder_ / "log");
   EXPECT_TRUE(Eventually(Seconds(10), [&] { return Copies() == 3U; }));

@@ -31,7 +31,7 @@ constexpr const char* kFooter =
     "zarrctl COMMAND --help shows options and examples.\n"
     "Exit codes: 0 success; 1 wrong usage, damage, or no such chunk; 2 the store or mount cannot\n"
     "be read; 3 no damage, but verify could not check everything, or refs left something out;\n"
-    "130 ended by Ctrl-C.";
+    "130 interrupted by Ctrl-C.";
 
 }  // namespace
 

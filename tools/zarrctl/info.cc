@@ -290,7 +290,7 @@ void PrintVirtualFolders(const VirtualFolders& folders) {
           prefix.scheme == VirtualScheme::kFile ? Visible(prefix.Path()) : prefix.Text(),
           prefix.Text());
   }
-  if (!folders.is_all) Write("virtual chunks also lie in other places\n");
+  if (!folders.is_all) Write("more virtual chunks lie in places that are not listed here\n");
 }
 
 // The detailed form prints lines for each node, so the user sees the progress on a terminal.

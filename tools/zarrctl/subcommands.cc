@@ -18,11 +18,11 @@ constexpr const char* kExitCodesOfVerify =
     "Exit codes: 0 everything was checked and is sound; 1 damage was found, or a symbolic link\n"
     "that is not followed; 2 something could not be read;\n"
     "3 no damage was found, but not everything could be checked (for example chunks of a codec\n"
-    "that is not built in); 130 ended by Ctrl-C.\n\n";
+    "that is not built in); 130 interrupted by Ctrl-C.\n\n";
 
 constexpr const char* kExitCodesOfRefs =
-    "Exit codes: 0 complete; 1 wrong usage or damage; 2 something could not be read or written;\n"
-    "3 something was left out, as standard error says; 130 ended by Ctrl-C.\n\n";
+    "Exit codes: 0 complete; 1 usage error or damaged data; 2 a read or write failed;\n"
+    "3 something was left out (listed on standard error); 130 interrupted by Ctrl-C.\n\n";
 
 template <typename Options>
 int OnNode(int (*command)(const TargetNode&, const Options&), const Options& options) {
@@ -195,7 +195,7 @@ void CommandLine::AddReferring() {
   command
       ->add_option("--fill", refs_.fill,
                    "What readers see for chunks that are not stored: auto (default) or keep, "
-                   "as with the option of a mount")
+                   "as for the mount option fill=")
       ->type_name("POLICY")
       ->check(CLI::IsMember({"auto", "keep"}));
   command
@@ -221,9 +221,7 @@ void CommandLine::AddPacking() {
       [this] { return OnNode(Pack, pack_); });
   command->parse_complete_callback(
       [this] { make_room_ = [this] { return MakeRoomForPack(pack_); }; });
-  command
-      ->add_option("SRC", pack_.store,
-                   "Folder of the store, or of a group or array in one; or its address")
+  command->add_option("SRC", pack_.store, "Path or URL of the store, or of a group or array in it")
       ->required();
   command->add_option("DST", pack_.target, "Folder of the new store")->required();
   command

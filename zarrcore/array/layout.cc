@@ -89,7 +89,8 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, boo
   for (auto codec = chain.begin(); codec != sharding; ++codec) {
     if (codec->name != "transpose") {
       return Fail(ErrorCode::kUnsupported,
-                  "codec '{}' before sharding_indexed: whole shards would have to be decoded",
+                  "codec '{}' before sharding_indexed is not supported, because whole shards would "
+                  "have to be decoded",
                   codec->name);
     }
     const auto order = TransposeOrder(*codec, rank);

@@ -131,7 +131,7 @@ Result<VlenChain> VlenChain::Make(std::span<const CodecSpec> codecs, const Chunk
   for (auto codec = codecs.begin(); codec != to_bytes; ++codec) {
     // A transpose only changes the order of the strings, so it is allowed.
     if (codec->name != "transpose") {
-      return Fail(ErrorCode::kUnsupported, "codec '{}' before '{}' is not known", codec->name,
+      return Fail(ErrorCode::kUnsupported, "codec '{}' is not supported before '{}'", codec->name,
                   to_bytes->name);
     }
     const auto order = TransposeOrder(*codec, chunk.shape.size());

@@ -42,10 +42,12 @@ class IcechunkCommitStore : public ForwardingStore {
                               std::span<std::byte> out) const override {
     if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "{}: not a key", key);
     const auto commit = steps_.CommitOf(step);
-    if (!commit) return Fail(ErrorCode::kStale, "{}: replaced, too many commits ago", key);
+    if (!commit)
+      return Fail(ErrorCode::kStale, "{}: changed since it was opened, too many commits ago", key);
     auto head = commits_.Get(*commit);
     if (!head && head.error().code == ErrorCode::kNotFound) {
-      return Fail(ErrorCode::kStale, "{}: replaced, and its commit is gone: {}", key,
+      return Fail(ErrorCode::kStale,
+                  "{}: changed since it was opened, and its commit no longer exists: {}", key,
                   head.error().message);
     }
     if (!head) return tl::unexpected(IcechunkErrorOfCall(head.error()));

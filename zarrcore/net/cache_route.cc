@@ -157,7 +157,7 @@ bool CacheRoute::Takes(Cache& cache, const FetchRequest& request, const HttpRepl
   } else {
     why = reply.code != CURLE_OK && reply.status == 0  ? reply.failure
           : !reply.wrong.empty()                       ? "it sends " + reply.wrong
-          : reply.status == 200 || reply.status == 206 ? "an answer is cut off"
+          : reply.status == 200 || reply.status == 206 ? "it sent an incomplete response"
                                                        : fmt::format("it answers {}", reply.status);
   }
   if (++cache.wrong >= kMaxWrong) LeaveAlone(cache, why, now);

@@ -100,10 +100,9 @@ Verdict JudgeFailure(const HttpReply& reply, const RemoteSource& source, std::st
                  "authorities",
                  what, host, reply.failure);
     case CURLE_SSL_CONNECT_ERROR:
-      return Say(
-          Kind::kAgain, ErrorCode::kIo,
-          "{}: {} and this machine have no TLS version in common ({}): does it expect http://?",
-          what, host, reply.failure);
+      return Say(Kind::kAgain, ErrorCode::kIo,
+                 "{}: the TLS handshake with {} failed ({}): does it expect http://?", what, host,
+                 reply.failure);
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
       return Say(Kind::kError, ErrorCode::kInvalidArgument, "{}: {}", what, reply.failure);
@@ -128,8 +127,8 @@ Verdict JudgeFailure(const HttpReply& reply, const RemoteSource& source, std::st
       return Say(Kind::kAgain, ErrorCode::kTimedOut, "{}: {} does not answer ({})", what, host,
                  reply.failure);
     default:
-      return Say(Kind::kAgain, ErrorCode::kIo, "{}: the response of {} is incomplete ({})", what,
-                 host, reply.code != CURLE_OK ? reply.failure : "it ends too early");
+      return Say(Kind::kAgain, ErrorCode::kIo, "{}: the transfer from {} failed ({})", what, host,
+                 reply.code != CURLE_OK ? reply.failure : "the response ended too early");
   }
 }
 

@@ -70,7 +70,7 @@ class SelectedStore final : public ForwardingStore {
     return key.empty() || patterns_.Has(key.substr(0, key.find('/')));
   }
   static tl::unexpected<Error> Absent(std::string_view key) {
-    return Fail(ErrorCode::kNotFound, "{}: hidden by the options show or hide", key);
+    return Fail(ErrorCode::kNotFound, "{}: hidden by the option show= or hide=", key);
   }
 
   const NamePatterns patterns_;

@@ -104,12 +104,12 @@ class Translator {
   Result<V2Chain> Finish() && {
     if (!in_bytes_) {
       return Fail(ErrorCode::kUnsupported,
-                  "a chain without the codec 'bytes' is not translated to v2");
+                  "a chain without the codec 'bytes' cannot be represented in Zarr v2");
     }
     const auto order = MemoryOrder(axes_, layout_.inner_chunk_shape);
     if (!order) {
       return Fail(ErrorCode::kUnsupported,
-                  "a transpose that is neither C nor F order is not translated to v2");
+                  "a transpose that is neither C nor F order cannot be represented in Zarr v2");
     }
     chain_.order = *order;
     if (chain_.order == 'F' && !profile_.takes_fortran_order) {
@@ -128,7 +128,7 @@ class Translator {
 
  private:
   static tl::unexpected<Error> NotTranslated(const CodecSpec& codec) {
-    return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);
+    return Fail(ErrorCode::kUnsupported, "codec '{}' cannot be represented in Zarr v2", codec.name);
   }
 
   Result<void> AddToArray(const CodecSpec& codec) {
@@ -143,7 +143,8 @@ class Translator {
     } else if (codec.name == "bytes") {
       const Json endian = codec.configuration.value("endian", Json("little"));
       if (endian != "little" && endian != "big") {
-        return Fail(ErrorCode::kUnsupported, "endian {} is not translated to v2", Excerpt(endian));
+        return Fail(ErrorCode::kUnsupported, "endian {} cannot be represented in Zarr v2",
+                    Excerpt(endian));
       }
       chain_.byte_order = endian == "big" ? '>' : '<';
       if (has_filters_ && endian == "big") return NotTranslated(codec);  // see AddElementFilter()
@@ -171,8 +172,8 @@ class Translator {
     const bool is_shuffle = codec.name == "numcodecs.shuffle";
     if (!compressor && !is_shuffle) return NotTranslated(codec);
     if (has_checksums_) {
-      return Fail(ErrorCode::kUnsupported, "a checksum before '{}' is not translated to v2",
-                  codec.name);
+      return Fail(ErrorCode::kUnsupported,
+                  "a checksum before '{}' cannot be represented in Zarr v2", codec.name);
     }
     if (compressor) return SetCompressor(std::move(*compressor));
     // In v2, filters come before the compressor.
@@ -216,7 +217,7 @@ class Translator {
 
   Result<void> SetCompressor(Json compressor) {
     if (!chain_.compressor.is_null()) {
-      return Fail(ErrorCode::kUnsupported, "two compressors are not translated to v2");
+      return Fail(ErrorCode::kUnsupported, "two compressors cannot be represented in Zarr v2");
     }
     const std::string& id = compressor["id"].get_ref<const std::string&>();
     const bool is_in_profile =

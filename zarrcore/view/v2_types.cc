@@ -64,7 +64,8 @@ Result<Json> V2TypeOf(const DataType& type, char byte_order) {
     case DataKind::kOther:
       break;
   }
-  return Fail(ErrorCode::kUnsupported, "data type '{}' is not translated to v2", type.name);
+  return Fail(ErrorCode::kUnsupported, "data type '{}' cannot be represented in Zarr v2",
+              type.name);
 }
 
 Json V2FillOf(const FillBytes& fill, const DataType& type, char byte_order) {

@@ -117,7 +117,7 @@ TEST(VlenChain, WhatIsNotKnownIsNotChecked) {
   EXPECT_EQ(reason(Chain(R"([{"name": "vlen-utf8"}, {"name": "new"}])")),
             "codec 'new' is not a known bytes -> bytes codec");
   EXPECT_EQ(reason(Chain(R"([{"name": "new"}, {"name": "vlen-utf8"}])")),
-            "codec 'new' before 'vlen-utf8' is not known");
+            "codec 'new' is not supported before 'vlen-utf8'");
   EXPECT_EQ(reason(Chain(R"([{"name": "vlen-utf8"}])", kBinary)),
             "codec 'vlen-utf8' of elements of type 'bytes' is not known");
 }

@@ -85,7 +85,7 @@ TEST(V2Type, StructIsAListOfFields) {
 }
 
 TEST(V2Type, UnknownTypeIsRefusedByName) {
-  EXPECT_EQ(V2Type("unheard_of", '<'), "data type 'unheard_of' is not translated to v2");
+  EXPECT_EQ(V2Type("unheard_of", '<'), "data type 'unheard_of' cannot be represented in Zarr v2");
 }
 
 TEST(V2Fill, NumbersAreThoseOfTheTypedValue) {

@@ -151,7 +151,7 @@ class Packing {
   }
 
   Result<void> Walk(const NodePtr& node) {
-    if (StopRequested()) return Fail(ErrorCode::kInterrupted, "ended by Ctrl-C");
+    if (StopRequested()) return Fail(ErrorCode::kInterrupted, "interrupted by Ctrl-C");
     const bool is_wanted = IsWanted(node->path);
     if (const Error* error = node->unusable()) {
       if (is_wanted) Refuse(*node, *error);
@@ -209,7 +209,7 @@ class Packing {
     };
     auto visited = plan.node->chunks->VisitOuter({}, add);
     Compact(array.objects);
-    if (StopRequested()) return Fail(ErrorCode::kInterrupted, "ended by Ctrl-C");
+    if (StopRequested()) return Fail(ErrorCode::kInterrupted, "interrupted by Ctrl-C");
     return visited;
   }
 
@@ -273,7 +273,8 @@ class Packing {
     progress.End();
     const MutexLock lock(mutex_);
     if (failed_) return tl::unexpected(*failed_);
-    if (StopRequested()) return Fail(ErrorCode::kInterrupted, "ended by Ctrl-C; run it again");
+    if (StopRequested())
+      return Fail(ErrorCode::kInterrupted, "interrupted by Ctrl-C; run it again");
     return {};
   }
 

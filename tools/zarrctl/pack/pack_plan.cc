@@ -111,7 +111,7 @@ Result<void> MakeDocument(const ArrayMetadata& array, ArrayPlan& plan) {
   std::vector<uint64_t> shard_shape;
   for (size_t d = 0; d < array.rank(); ++d) {
     const auto length = CheckedMul(array.chunk_shape[d], plan.pieces_per_object[d]);
-    if (!length) return Fail(ErrorCode::kTooLarge, "{}: too many elements in a shard", key);
+    if (!length) return Fail(ErrorCode::kTooLarge, "{}: shards are too long along axis {}", key, d);
     shard_shape.push_back(*length);
   }
   if (plan.has_index) {

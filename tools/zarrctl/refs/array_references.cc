@@ -96,7 +96,7 @@ class ArrayReferences {
   }
 
   static Result<void> GoesOn() {
-    if (StopRequested()) return Fail(ErrorCode::kInterrupted, "ended by Ctrl-C");
+    if (StopRequested()) return Fail(ErrorCode::kInterrupted, "interrupted by Ctrl-C");
     return {};
   }
 

@@ -86,7 +86,7 @@ class References {
   }
 
   Result<void> Walk(const NodePtr& node) {
-    if (StopRequested()) return Fail(ErrorCode::kInterrupted, "ended by Ctrl-C");
+    if (StopRequested()) return Fail(ErrorCode::kInterrupted, "interrupted by Ctrl-C");
     if (const Error* error = node->unreadable()) return tl::unexpected(*error);
     if (const std::string reason = WhyHidden(*node); !reason.empty()) {
       LeaveOut(*node, reason);
