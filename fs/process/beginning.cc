@@ -13,8 +13,8 @@
 namespace zarrfs {
 namespace {
 
-// The number of seconds that a program may take to report. Programs on a slow disk or server start
-// late.
+// How many seconds a program may take to report that it runs. Programs on a slow disk or server
+// start late.
 constexpr int kTicks = 10;
 // The number of seconds that a killed child may take to end.
 constexpr int kReapTicks = 2;

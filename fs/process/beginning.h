@@ -36,8 +36,8 @@ class Beginning {
   /// return false.
   [[nodiscard]] bool HasFailed();
 
-  /// Logs why the program cannot be executed, from errno. Called in the child, before it continues
-  /// as a copy of the keeper.
+  /// Logs that the program cannot be executed, and why (errno). Called in the forked child, which
+  /// then does the program's work itself.
   void LogNoProgram() const;
 
  private:

@@ -35,11 +35,12 @@ class Heartbeat {
   static constexpr auto kPeriod = std::chrono::seconds(5);
   /// The number of periods without a heartbeat, or without an answer, that cause an alarm.
   static constexpr int kAlarm = 3;
-  /// Limit of the time that one tick adds to the silence. The keeper ticks once a second.
+  /// The maximum time that one call of OnTick() adds to the time without a heartbeat. The keeper
+  /// calls OnTick() at least once a second.
   static constexpr auto kMaxTick = std::chrono::seconds(2);
 
-  /// Forgets the worker. Call when another worker has started, or when the worker no longer exists.
-  /// A worker is watched only after its first heartbeat.
+  /// Forgets all heartbeats. Call when another worker has started, or when the worker no longer
+  /// exists. A worker is watched only after its first heartbeat.
   void Reset() { *this = {}; }
   void OnBeat(const Beat& beat);
   void OnTick(Clock::time_point now);

@@ -40,7 +40,7 @@ using Clock = std::chrono::steady_clock;
 // How long a killed worker may take to exit before the mount is aborted. The worker may have
 // gigabytes of memory to free.
 constexpr auto kDyingLimit = std::chrono::seconds(3);
-// The interval at which the keeper checks for a killed worker that cannot end, in milliseconds.
+// The interval of Watch(), which looks for workers that cannot end, in milliseconds.
 constexpr int kWatchMs = 1000;
 // The interval at which the keeper checks whether a worker whose channel has ended can be reaped,
 // in milliseconds.
@@ -81,7 +81,7 @@ class Keeper {
   void OnSignal();
   void OnEndingSignal(uint32_t number);
   void OnUnmounted(const std::string& why, bool detached);
-  // Opens the process that the option `until` names.
+  // Opens a pidfd of the process that the option `until` names.
   Result<void> WatchProcess();
   // Ends the mount, because the process that the option `until` names has ended.
   void OnProcessEnd();
@@ -93,13 +93,13 @@ class Keeper {
   void OnWorkerFailed(const Message& message);
   // Ends the worker, and the mount with it.
   void EndWorker();
-  // Asks the worker to end, or kills it immediately if it cannot be asked (`can` is false).
-  // KillLateWorker() kills a worker that was asked and does not end.
+  // Asks the worker to exit, or kills it immediately if it cannot handle the request (`can` is
+  // false). If it does not exit when asked, KillLateWorker() kills it.
   void AskWorkerToEnd(bool can);
-  // Kills or abandons a worker that should have ended. Returns how long the loop may wait, in
-  // milliseconds.
+  // Kills or abandons a worker that should have exited. Returns how long Run() may wait for events,
+  // in milliseconds.
   int KillLateWorker();
-  void Watch();  // called at intervals of kWatchMs to 2 * kWatchMs
+  void Watch();  // periodic checks, run every kWatchMs to 2 * kWatchMs
   void EndWithConnection();
   // Handles the end of a worker. True if another worker takes over.
   bool OnWorkerEnd(const Workers::End& end);
@@ -109,8 +109,8 @@ class Keeper {
   }
   void Replace() { service_manager_.ShowStatus(workers_.Replace()); }
   void OnUpgrade(Upgrade::Step step);
-  // Returns to the former program if the worker of a newer program cannot serve. True if an upgrade
-  // was under way.
+  // Makes the next workers run the former program, if the worker of a newer program cannot serve.
+  // True if an upgrade was under way.
   bool GoBack(std::string_view why);
   StartMessage State() const;
   // Called when no worker exists and none will be started. Returns the exit code.
@@ -120,14 +120,14 @@ class Keeper {
   const std::string& mountpoint() const { return mount_.path(); }
 
   MountOptions options_;  // the options as last reloaded, including their `config`
-  // The configuration in use, except live settings.
+  // The settings of the configuration file with which the mount was made.
   const std::vector<std::string> config_in_force_;
   const ServiceManager service_manager_{options_.foreground};
   OwnMount mount_;
   Unmounting unmounting_{mount_, options_.foreground};
   StartReport start_;
   Descriptor signals_;
-  Descriptor until_;  // the process of the option `until`; empty once it has ended
+  Descriptor until_;  // a pidfd of the process of the option `until`; empty once it ended
   Upgrade upgrade_;
   Workers workers_{options_, config_in_force_, mount_.path(), [this] {
                      signals_.reset();
@@ -152,7 +152,7 @@ Result<void> Keeper::Start() {
   auto taken = TakeSignals();
   if (!taken) return Fail(taken);
   signals_ = *std::move(taken);
-  // Protects the keeper's memory, which has keys from the environment, for the fetcher.
+  // Hides this memory from the user's other processes: the environment has keys for the fetcher.
   prctl(PR_SET_DUMPABLE, 0);
   // Needed even in the foreground, because the working folder may be below the mount point.
   if (chdir("/") != 0) spdlog::debug("chdir /: {}", ErrnoText(errno));
@@ -272,8 +272,8 @@ void Keeper::OnSignal() {
 void Keeper::OnEndingSignal(uint32_t number) {
   if (starting()) return FailStart(kExitSystem, "interrupted before the mount was ready");
   if (ending_) return workers_.Kill();
-  // A service manager also sends SIGTERM if the worker was killed. That signal is no request to
-  // unmount, so no other worker takes over, and a dead mount stays.
+  // A service manager also sends SIGTERM after the kernel has killed the worker. That signal is no
+  // request to unmount: the keeper ends without another worker, and leaves a dead mount.
   const bool is_news = workers_.WasJustKilled();
   if (!unmounting_.was_asked() && !EndingIsAlwaysAsked() && (is_news || workers_.IsDying())) {
     unmounting_.set_was_asked();
@@ -335,9 +335,9 @@ void Keeper::Watch() {
     if (workers_.is_planned() && !mount_.IsConnected()) workers_.CancelPlan();
     return;
   }
-  // A thread of a killed worker may wait in the kernel for a reply of the worker itself, while it
-  // pushes a file into the page cache. That thread ends after another worker replies, or the
-  // connection is aborted.
+  // A killed worker cannot end while one of its threads, which pushes a file into the page cache,
+  // waits in the kernel for a reply of the same worker. The wait ends when another worker replies,
+  // or when the connection is aborted.
   if (!mount_.is_made() || !workers_.IsPastServing()) return dying_since_.reset();
   if (!dying_since_) {  // the worker may be about to end
     dying_since_ = Clock::now();

@@ -26,8 +26,8 @@
 namespace zarrfs {
 namespace {
 
-// The maximum age of the last check of a zip file: half of ttl= at most, so a change is noticed in
-// time.
+// How long the result of checking a zip file for changes is reused: at most half of ttl=, so a
+// change is noticed in time.
 Age ZipAge(const MountOptions& options) {
   if (!options.ttl) return kFileAge;
   const std::chrono::duration<double> seconds(std::min(*options.ttl / 2, 1.0));
@@ -80,7 +80,8 @@ Result<std::unique_ptr<Tree>> OpenTree(const MountOptions& options, WorkerStart&
        .folder = Descriptor(fcntl(start.source.get(), F_DUPFD_CLOEXEC, 0)),
        .remote = options.remote,
        .key_list = start.list ? &start.list : nullptr,
-       .fetch_socket = std::move(start.fetch_socket),  // the sandbox allows only this number
+       // Moved and not duplicated, because the sandbox allows only this descriptor number.
+       .fetch_socket = std::move(start.fetch_socket),
        .fetch_memory = &start.fetch_memory,
        .on_notice = [source = options.source.text()](
                         std::string_view text) { spdlog::warn("{}: {}", source, text); },

@@ -19,7 +19,8 @@
 namespace zarrfs {
 namespace {
 
-// The minimum time between two starts. It doubles after each fetcher that ends before kLongLife.
+// The minimum time between the starts of two fetchers. It doubles after each fetcher that ends
+// before kLongLife.
 constexpr auto kMinPeriod = std::chrono::seconds(1);
 constexpr auto kMaxPeriod = std::chrono::seconds(16);
 constexpr auto kLongLife = std::chrono::seconds(20);
@@ -63,7 +64,8 @@ Result<void> StoreFetcher::StartProcess(bool executes) {
   begun_.reset(pipe[0]);
   const Descriptor report(pipe[1]);
   const auto execute = [&] {
-    // Called in the new process, because a hung file system must not block the keeper.
+    // Reads the files of headers= and query= again. Runs in the new process, because a hung file
+    // system must not block the keeper.
     ForEachOrigin(*source_, [](RemoteSource& origin) {
       const std::string problem = RenewSecrets(origin.options, origin.secrets);
       if (!problem.empty()) spdlog::warn("{}: {}", origin.name, problem);

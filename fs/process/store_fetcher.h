@@ -27,9 +27,9 @@ struct OpenedFiles {
 
 class StoreFetcher {
  public:
-  /// `config`: the current settings of the configuration file. `program`: the program that fetchers
-  /// execute (fetcher_start.h); while it is empty, fetchers are copies of this process. All
-  /// arguments must outlive this object.
+  /// `config`: the settings of the configuration file that are in force. `program`: the program
+  /// that fetchers execute (fetcher_start.h); while it is empty, fetchers are copies of this
+  /// process. All arguments must outlive this object.
   StoreFetcher(const MountOptions& options, const std::vector<std::string>& config,
                const Descriptor& program)
       : options_(options), config_(config), program_(program) {}
@@ -37,7 +37,7 @@ class StoreFetcher {
   /// Starts the first fetcher. Call before the first worker starts. `files`: the files of the
   /// options, if they are already open.
   [[nodiscard]] Result<void> Start(std::optional<OpenedFiles> files = std::nullopt);
-  /// If the fetcher has ended, starts another one, after a pause.
+  /// If the fetcher has ended, starts another one after a pause.
   void Attend();
   /// Replaces a fetcher whose program has not reported in time. Call once a second.
   void WatchBegin();

@@ -11,7 +11,8 @@ bool Unmounting::OnSignal(uint32_t number) {
   const auto unmounted = mount_.Unmount(/*detach=*/was_asked_);
   if (!unmounted && !was_asked_) {
     was_asked_ = true;
-    // A service manager sends no second signal. Eventually it kills all processes.
+    // A service manager sends no second signal; it eventually kills all processes. So the keeper
+    // detaches the mount by itself after kBusyLimit.
     const bool by_itself = number == SIGTERM && in_foreground_ && ServiceManager::Exists();
     if (by_itself) detach_at_ = Clock::now() + kBusyLimit;
     spdlog::warn("signal {}: {}: {}; {}", number, mount_.path(), unmounted.error().message,

@@ -51,8 +51,8 @@ using Clock = std::chrono::steady_clock;
 
 // How long pending requests may take after the mount has ended.
 constexpr auto kGrace = std::chrono::seconds(2);
-// How often the main thread is signaled until it ends, in milliseconds. A single signal may arrive
-// before the thread waits.
+// The interval at which the main thread is signaled until it ends, in milliseconds. A single signal
+// could arrive before the thread waits, and would have no effect.
 constexpr int kWakeMs = 100;
 // The minimum lifetime of a worker whose store is out of reach. If such workers ended sooner, more
 // than five could end within a minute, and a caretaker would take over.
@@ -110,7 +110,8 @@ class Worker {
     return fetches ? static_cast<uint32_t>(options_.remote.connections) : 0;
   }
   void SetMemory(uint64_t bytes) const {
-    // There are two waiting rooms, each with up to WaitingThreads() threads.
+    // Includes the threads of the two waiting rooms (fs/fuse/waiting_room.h), one for names and one
+    // for data.
     const uint64_t threads = options_.threads + 2 * WaitingThreads(Connections());
     if (const auto limited = LimitMemory(bytes, threads); !limited) {
       spdlog::debug("{}", limited.error().message);
@@ -256,8 +257,8 @@ void Worker::Attend() {
       SendBeat();
       next_beat = Clock::now() + Heartbeat::kPeriod;
     }
-    // The end of libfuse's loop is noticed after up to one period. Polling the FUSE device would
-    // notice it immediately, but would wake this thread for each request.
+    // The end of libfuse's loop is noticed after at most Heartbeat::kPeriod. Polling the FUSE
+    // device would notice it immediately, but would wake this thread for each request.
     poll(&wait, 1, deadline ? kWakeMs : MsUntil(next_beat));
     // A mount without a keeper can no longer be unmounted by its owner, so this worker ends and
     // leaves a dead mount.
@@ -301,8 +302,8 @@ void Worker::Run() {
 
   std::thread([this] { Attend(); }).detach();
   fuse_loop_config* config = fuse_loop_cfg_create();
-  // Threads must not clone the device if another worker may take over. Requests that were read from
-  // a description of the device are lost when the last process that has the description ends.
+  // Threads must not clone the device if another worker may take over. Requests that were read
+  // through an open file description of the device are lost when that description is closed.
   fuse_loop_cfg_set_clone_fd(config, WhyNoIoUring(options_).empty() ? 1 : 0);
   fuse_loop_cfg_set_max_threads(config, options_.threads);
   // Keeps idle threads (libfuse's default), because starting new threads costs more.
@@ -316,10 +317,11 @@ void Worker::Run() {
 
 void SetSignals();
 
-// Limits the size of files, because no other limit covers a memory file that is not mapped. Leaves
-// room for the journal of ids. Sets no limit if a log in the foreground is written to a file.
+// Limits the size of the files that this process writes, because no other limit covers a memory
+// file that is not mapped. Leaves room for the journal of ids. Sets no limit if a log in the
+// foreground is written to a file.
 void LimitFiles(const MountOptions& options) {
-  // The journal and its header.
+  // The maximum size of the journal of ids, with room for its header.
   constexpr rlim_t kLargest = IdJournal::kMaxBytes + (uint64_t{1} << 20);
   struct stat log = {};
   if (options.foreground && fstat(STDERR_FILENO, &log) == 0 && S_ISREG(log.st_mode)) return;
@@ -330,8 +332,8 @@ void LimitFiles(const MountOptions& options) {
   setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-// When memory runs out, makes the kernel kill this process instead of its keeper, which starts
-// another worker.
+// When memory runs out, makes the kernel kill this process and not its keeper. The keeper then
+// starts another worker.
 void DieBeforeKeeper() {
   constexpr int kMore = 100;
   constexpr int kMaxScore = 1000;

@@ -24,12 +24,12 @@
 
 namespace zarrfs {
 
-/// Runs a worker in a child of the keeper (worker_start.h), which must have one thread. The process
-/// ends when the keeper does.
+/// Runs a worker in this process, which must be a child of the keeper (worker_start.h) and have one
+/// thread. The kernel kills the worker when the keeper exits.
 [[noreturn]] void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start);
 
-/// Runs a caretaker, a process that answers in place of workers that end again and again
-/// (fs/fuse/caretaker.h). `status`: the contents of .zarrfs/options.
+/// Runs a caretaker (fs/fuse/caretaker.h), a process that answers with errors after too many
+/// workers have ended. `status`: the contents of .zarrfs/options.
 [[noreturn]] void RunCaretaker(const MountOptions& options, WorkerStart start, std::string status);
 
 }  // namespace zarrfs

@@ -14,7 +14,7 @@
 namespace zarrfs {
 namespace {
 
-// The capacity of the pipe: enough for the lines of one second. Each line takes a page.
+// The capacity of the pipe in bytes. Each line takes a page, so the lines of one second fit.
 constexpr int kPipeBytes = 1 << 20;
 // The maximum number of lines read in one call, after which the keeper handles other events.
 constexpr int kMaxAtOnce = 256;

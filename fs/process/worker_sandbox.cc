@@ -81,9 +81,9 @@ struct Places {
   std::string not_local;
 };
 
-// Adds the folder that contains the file of a store, because another file may be renamed into its
-// place, and the folder of the file to which a symbolic link leads. For a file in the root folder,
-// adds only the file.
+// For a store that is one file: adds the file's folder, because another file may be renamed into
+// its place. If the file is a symbolic link, also adds the folder of the file to which it leads.
+// For a file in the root folder, adds only the file.
 template <typename Add>
 void AddFile(const Location& place, const Add& add, std::vector<std::string>& readable) {
   std::error_code ignored;

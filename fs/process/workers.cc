@@ -79,7 +79,7 @@ void Workers::SaveIds() {
 }
 
 void Workers::RunChild(WorkerStart start, bool executes) {
-  // PR_SET_PDEATHSIG survives exec(2). The new program could hang before it sets this itself.
+  // PR_SET_PDEATHSIG survives exec(2). The new program could hang before it makes this call itself.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.keeper_pid) _exit(kExitSystem);
   in_child_();
@@ -217,7 +217,7 @@ std::optional<Workers::End> Workers::TryReap() {
   if (!cut_off_at_) return std::nullopt;
   int status = 0;
   if (TEMP_FAILURE_RETRY(waitpid(pid_, &status, WNOHANG)) == 0) {
-    // A process that ends closes its channel a moment before it can be reaped.
+    // A process that exits closes its channel a moment before it can be reaped.
     if (!ends_soon() && !killed_here_) {
       spdlog::error("{}: the worker closed its channel but still runs, so it is killed",
                     mountpoint_);

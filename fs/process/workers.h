@@ -29,8 +29,8 @@ class Workers {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `config`: the current settings of the configuration file. `in_child` is called in a new child,
-  /// and closes the descriptors that only the keeper may have.
+  /// `config`: the settings of the configuration file that are in force. `in_child` is called in a
+  /// new child, and closes the descriptors that only the keeper may have.
   Workers(const MountOptions& options, const std::vector<std::string>& config,
           const std::string& mountpoint, std::function<void()> in_child)
       : options_(options),
@@ -67,22 +67,23 @@ class Workers {
   void Kill();
   /// True if the worker's main thread has ended while the process still exists, as after SIGKILL.
   [[nodiscard]] bool IsDying() const;
-  /// True if the worker can no longer serve: it was killed, or it crashed and the kernel waits for
-  /// all of its threads or writes its core.
+  /// True if the worker can no longer serve: its main thread has ended (IsDying()), or it crashed
+  /// and the kernel is still dumping its core.
   [[nodiscard]] bool IsPastServing() const;
   /// The channel of the worker, for poll(); -1 if nothing can be received.
   [[nodiscard]] int fd() const { return channel_ && !cut_off_at_ ? channel_->fd() : -1; }
   /// The pipe of the worker's log, for poll(); Attend() reads it.
   [[nodiscard]] int log_fd() const { return log_.fd(); }
   /// Returns the worker's next message; call when fd() is readable. Returns nullopt for a
-  /// heartbeat, and if the worker was cut off. A worker whose channel has ended must exit within
-  /// kEndLimit. A worker that sends an unexpected message is killed immediately.
+  /// heartbeat. Also returns nullopt if the worker is now cut off: its channel has ended, so it
+  /// must exit within kEndLimit, or it sent an unexpected message and is killed immediately.
   std::optional<Message> Receive();
   /// The worker's version; "" before its first message.
   [[nodiscard]] const std::string& version() const { return version_; }
   /// The problem that the worker's heartbeat shows; "" for none.
   [[nodiscard]] std::string Alarm() const { return heartbeat_.Alarm(); }
-  /// Sets the root of the store, which a worker passes after opening the store.
+  /// Stores the descriptor of the store's root, which the first worker has opened, for later
+  /// workers.
   void set_source(Descriptor source) { source_ = std::move(source); }
 
   // --- The end of a worker -----------------------------------------------------------------------
