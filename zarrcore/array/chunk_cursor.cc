@@ -23,12 +23,12 @@ ChunkCursor::ChunkCursor(const ChunkSource& source, OuterIndex outer, const Curs
     limit_[d] =
         std::min(begin_[d] + layout.InnerCount(d, outer_at[d]), layout.inner_grid.counts()[d]);
   }
-  // The chunks whose coordinates begin with the prefix have contiguous slots: [first, first + run).
+  // [first, first + run) are the slots of the chunks whose coordinates begin with the prefix.
   uint64_t first = 0;
   uint64_t run = layout.inner_per_outer_count;
   for (size_t d = 0; d < options.prefix.size(); ++d) {
     const auto [in_outer, local] = layout.PlaceOf(d, options.prefix[d]);
-    if (in_outer != outer_at[d]) return;  // no chunk of the object has the prefix
+    if (in_outer != outer_at[d]) return;  // the object has no chunk with that prefix
     run /= layout.inner_per_outer[d];
     first += local * run;
   }

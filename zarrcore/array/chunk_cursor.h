@@ -56,14 +56,15 @@ class ChunkCursor {
   [[nodiscard]] Validity validity() const { return validity_; }
 
  private:
-  // Opens the stored object. Returns false if the iteration ends here without another chunk.
+  // Opens the stored object. Returns false if the iteration ends here, because the object does not
+  // exist and missing chunks are not visited, or because the store cannot answer now.
   bool Open(bool may_read);
   void MoveTo(uint64_t slot);
   // Returns the number of slots to skip if the chunk at slot_ is outside the array or the stored
   // object; otherwise 0.
   [[nodiscard]] uint64_t SlotsOutside() const;
-  // Sets next_ to the chunk at slot_. Returns false if that chunk must be skipped or the iteration
-  // ends.
+  // Fills next_ for the chunk at slot_. Returns false if that chunk must be skipped, or if the
+  // iteration ends.
   bool Find();
 
   const ChunkSource& source_;

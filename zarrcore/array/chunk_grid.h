@@ -29,10 +29,10 @@ inline constexpr uint64_t kMaxChunksPerArray = uint64_t{1} << 40;
 // Types for chunk numbers. Each number is a row-major position in a grid; separate types prevent
 // mix-ups. OuterIndex{n} converts an integer to a chunk number, ToNumber() converts it back.
 
-/// The number of a stored object in ArrayLayout::outer_grid.
+/// The number of a stored object, in the row-major order of ArrayLayout::outer_grid.
 enum class OuterIndex : uint64_t {};
 
-/// The number of an innermost chunk in ArrayLayout::inner_grid.
+/// The number of an innermost chunk, in the row-major order of ArrayLayout::inner_grid.
 enum class InnerIndex : uint64_t {};
 
 /// The number of an innermost chunk within its stored object, below

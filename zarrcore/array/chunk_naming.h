@@ -46,9 +46,9 @@ struct ChunkNaming {
   [[nodiscard]] bool ParsePrefix(std::span<const uint64_t> counts, std::string_view path,
                                  ChunkCoordinates& at, size_t& level) const;
 
-  /// Parses one name in the array's folder if `in_array`, otherwise in the folder of the chunks
-  /// whose first `level` coordinates are in `at`. Appends the coordinates in the name to `at` and
-  /// adds their number to `level`.
+  /// Parses one name in a folder. If `in_array`, that is the array's folder; otherwise, it is the
+  /// folder of the chunks whose first `level` coordinates are in `at`. Appends the coordinates in
+  /// the name to `at` and adds their number to `level`.
   [[nodiscard]] bool Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,
                            ChunkCoordinates& at, size_t& level) const;
 };

@@ -95,8 +95,8 @@ std::optional<size_t> ChunkSource::PrefixOfKey(std::string_view key, ChunkCoordi
 
 Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const {
   Error named{error.code, fmt::format("{}: {}", ObjectKey(outer), error.message)};
-  // An object that was only stat'ed is not cached, so its `reported` flag would be lost. The
-  // problem is reported when the object is opened.
+  // A shard without an object was only stat'ed and is not cached, so its `reported` flag would be
+  // lost. The problem is reported when the object is opened.
   const bool is_kept = shard.object != nullptr;
   if (report_ && is_kept && !shard.reported.exchange(true)) report_(named);
   return named;
@@ -105,7 +105,7 @@ Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error&
 // --- Locating ---
 
 ShardCache::Answer ChunkSource::Open(OuterIndex outer, Age max_age, bool may_read) const {
-  // In a slow store, opening the object now saves a second request.
+  // In a slow store, opening the object now saves the request that a later read would need.
   const bool opens = may_read || layout_.is_sharded() || !store_->AnswersFast();
   return opens ? shards_->Open(outer, max_age) : shards_->Look(outer, max_age);
 }
@@ -159,7 +159,8 @@ Result<ChunkSource::Found> ChunkSource::Find(OuterIndex outer, OpenShardPtr shar
   }
   const size_t rank = local.size();
   ChunkCoordinates rest{};
-  // The number of innermost chunks along each axis in a chunk of the current level.
+  // The number of innermost chunks along each axis, first of the stored object, later of one index
+  // entry of the current level.
   ChunkCoordinates below{};
   std::ranges::copy(local, rest.begin());
   std::ranges::copy(layout_.inner_per_outer, below.begin());
@@ -235,8 +236,8 @@ Result<std::vector<OuterIndex>> ChunkSource::ListOuter(std::span<const uint64_t>
 
 Result<std::unique_ptr<StoredObjectsCursor>> ChunkSource::OuterCursor(
     std::span<const uint64_t> prefix) const {
-  // While the naming is undecided, no object is known. The first object may appear in a folder that
-  // is not watched, so the cursor does not watch.
+  // As long as the naming is undecided, the array has no known objects. Its first object may appear
+  // in a folder that is not watched, so watching the listed folders would be no use.
   static const WalkOptions kUnwatched;
   const auto objects = Objects();
   if (!objects) return Fail(objects);
@@ -258,7 +259,7 @@ Result<Valid<bool>> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age 
   });
   if (!walked && IsTemporary(walked.error().code)) return Fail(walked);
   if (!searched) return Fail(searched);
-  // A folder that cannot be read may contain chunks.
+  // The walk failed at a folder that cannot be read. That folder may contain chunks.
   any.value = any.value || !walked;
   return any;
 }
@@ -272,13 +273,14 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
   Result<void> searched;
   ChunkCoordinates wanted{};
   std::ranges::copy(prefix, wanted.begin());
-  // Returns the range [first, end) of values that the coordinate has in a stored object.
+  // Returns the range [first, end) of the values that coordinate `dimension` has in the stored
+  // objects at position `outer` along that axis.
   const auto values_in = [&](uint64_t outer) {
     const uint64_t first = layout_.FirstInner(dimension, outer);
     return std::pair(first, std::min(first + layout_.InnerCount(dimension, outer), count));
   };
-  // Searches the stored object `outer` for values not found yet. Returns false on failure, and once
-  // all values that the object can have are found.
+  // Adds to `found` the values of coordinate `dimension` of the chunks in the stored object
+  // `outer`. Returns false on failure, or if `found` has all values that this object can have.
   const auto search = [&](OuterIndex outer) {
     ChunkCoordinates outer_at;
     layout_.outer_grid.Coordinates(ToNumber(outer), outer_at);
@@ -309,7 +311,8 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     if (!searched) return Fail(searched);
     return std::vector<uint64_t>(found.begin(), found.end());
   }
-  // Stop searching each folder of stored objects when the rest of the folder cannot add new values.
+  // Chunks are in nested folders. Walk the folder of each outer coordinate separately, and only
+  // until all values that its objects can have are found.
   const auto values = objects->NextCoordinates({fixed.data(), dimension});
   if (!values) return Fail(values);
   for (const uint64_t value : *values) {
@@ -317,7 +320,8 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     const auto walked = objects->Walk({fixed.data(), dimension + 1}, search);
     if (!walked && IsTemporary(walked.error().code)) return Fail(walked);
     if (!searched) return Fail(searched);
-    // A folder that cannot be read may contain any chunk, so all its possible values are listed.
+    // A folder that cannot be read may contain any of its chunks, so all their values count as
+    // found.
     const auto [first, end] = values_in(value);
     for (uint64_t at = first; !walked && at < end; ++at) found.insert(at);
   }

@@ -54,22 +54,22 @@ struct Located {
   Validity validity;
 };
 
-/// What a lookup does with an unsharded chunk that has an impossible size. kChecked: fails with
-/// kDamaged. kAny: reports the size and succeeds.
+/// How a lookup treats an unsharded chunk with an impossible size. kChecked: fails with kDamaged.
+/// kAny: reports the damage (see Report) and succeeds.
 enum class Sizes { kChecked, kAny };
 
 class ChunkSource;
-/// Called with a version of a stored object that was evicted because the object was replaced, or
-/// because the version is racy; see IsRacy(). Called on the thread that found the change, with no
-/// lock held; not called by Forget().
+/// Called with a version of a stored object after it was evicted from the cache, because the object
+/// was replaced or removed, or because that version is racy (see IsRacy()). Called on the thread
+/// that found the change, with no lock held. Forget() does not call it.
 using OnSuperseded =
     std::function<void(const ChunkSource& source, OuterIndex outer, const OpenShardPtr& old)>;
 
 class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
  public:
   /// `folder`: key of the array in the store. `before`: null, or the source that this array had
-  /// before the length of axis 0 changed. A source made from `before` shares the id and the cached
-  /// chunks of `before`, because the chunk numbers stay the same.
+  /// before the length of axis 0 changed. The new source then shares the id and the cached chunks
+  /// of `before`, because the chunk numbers stay the same.
   static Result<std::shared_ptr<ChunkSource>> Make(std::shared_ptr<const Store> store,
                                                    std::string folder,
                                                    const ArrayMetadata& metadata,
@@ -92,7 +92,7 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   /// two candidates.
   [[nodiscard]] std::string ObjectKey(OuterIndex outer) const { return shards_->ObjectKey(outer); }
   /// True if the naming of stored objects is known; see array/object_naming.h. Until an object is
-  /// found, listings look for names in both forms.
+  /// found, listings look for names with either separator.
   [[nodiscard]] bool has_decided_naming() const { return naming_->is_decided(); }
   /// Returns the stored object with this key, or nullopt if no object of the array can have the
   /// key.
@@ -109,13 +109,13 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
 
   /// Finds a chunk. Fails with kDamaged, with key and reason in the message, if the index is
   /// invalid, or if an uncompressed chunk in a shard has the wrong size. With Sizes::kChecked, also
-  /// fails if an unsharded chunk is empty, or is uncompressed and has the wrong size. If `may_read`
-  /// is false, an unsharded chunk in a fast store is not opened, which suffices if only the
-  /// location is needed.
+  /// fails if an unsharded chunk is empty, or is uncompressed and has the wrong size. With
+  /// `may_read` false, which suffices if only the location is needed, an unsharded chunk in a fast
+  /// store need not be opened.
   [[nodiscard]] Result<Located> Locate(InnerIndex chunk, Age max_age, bool may_read = true,
                                        Sizes sizes = Sizes::kChecked) const;
 
-  /// Opens a stored object as it was at an earlier step of the store; see ShardCache::OpenAsOf().
+  /// Opens a stored object as it was in an earlier state of the store; see ShardCache::OpenAsOf().
   [[nodiscard]] Result<OpenShardPtr> OpenAsOf(OuterIndex outer, uint32_t step) const {
     return shards_->OpenAsOf(outer, step);
   }
@@ -126,8 +126,8 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
                                                               Sizes sizes = Sizes::kChecked) const;
 
   /// Returns `error` with the key of the stored object prepended to its message. Also reports the
-  /// error, once per version of the object, unless `shard` was only stat'ed; the error is then
-  /// reported when the object is opened.
+  /// error (see Report), once per version of the object. If `shard` was only stat'ed, the error is
+  /// reported later, when the object is opened.
   [[nodiscard]] Error Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const;
 
   /// True if a later version of the stored object may be indistinguishable from `shard`, so values
@@ -149,8 +149,8 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   /// Returns the objects that VisitOuter() visits, sorted.
   [[nodiscard]] Result<std::vector<OuterIndex>> ListOuter(std::span<const uint64_t> prefix) const;
 
-  /// Returns a cursor over the objects that VisitOuter() visits. If the naming of objects is
-  /// decided, the cursor watches the folders that it lists. The ChunkSource must outlive the
+  /// Returns a cursor over the objects that VisitOuter() visits. The cursor watches the folders
+  /// that it lists, unless the naming of objects is undecided. The ChunkSource must outlive the
   /// cursor.
   [[nodiscard]] Result<std::unique_ptr<StoredObjectsCursor>> OuterCursor(
       std::span<const uint64_t> prefix) const;
@@ -169,7 +169,7 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
  private:
   friend class ChunkCursor;
 
-  // Maximum attempts to read a shard that is replaced repeatedly.
+  // How often a shard that is replaced again and again is opened before reading it fails.
   static constexpr int kMaxAttempts = 3;
 
   struct Position {

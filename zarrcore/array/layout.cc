@@ -74,9 +74,9 @@ struct Split {
   std::vector<CodecSpec> inner;
 };
 
-// Splits `chain` at its sharding codec; nullopt if it has none. `shape` is along the array's axes,
-// and axis j of the chunk that `chain` encodes is axis axes[j] of the array. Both describe the
-// outer chunk on entry, and the inner chunk on return.
+// Splits `chain` at its sharding codec. Returns nullopt if it has none. `shape`: the shape of the
+// outer chunk along the array's axes. `axes`: axis j of the chunk that `chain` encodes is axis
+// axes[j] of the array. Both are replaced by those of the inner chunk.
 Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, bool is_nested,
                                            std::vector<size_t>& axes,
                                            std::vector<uint64_t>& shape) {
@@ -128,7 +128,8 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, boo
     split.level.counts.push_back(split.level.ratio[axis]);
   }
 
-  // Missing members of the sharding configuration have zarr-python's defaults.
+  // Members that are missing from the sharding configuration have the same defaults as in
+  // zarr-python.
   auto inner = ParseShardCodecs(configuration, "codecs", {LittleEndianBytes()});
   if (!inner) return Fail(inner);
   if (inner->empty()) inner->push_back(LittleEndianBytes());
@@ -149,8 +150,8 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, boo
   return std::optional<Split>(std::move(split));
 }
 
-// Fills layout.outer_axes for outer chunks that differ in shape. Fails unless the inner chunks form
-// a regular grid.
+// Fills layout.outer_axes, for arrays whose outer chunks differ in shape. Fails unless the inner
+// chunks form a regular grid.
 Result<void> LayOuterAxes(const ArrayMetadata& metadata, ArrayLayout& layout) {
   if (!layout.is_sharded()) {
     const auto differs = std::ranges::find_if(metadata.chunk_edges,
@@ -213,7 +214,8 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
       return Fail(ErrorCode::kUnsupported, "shards are nested more than {} deep", kMaxNesting);
     }
     for (size_t d = 0; d < rank; ++d) {
-      // The product of all ratios divides the length of the outer chunk, so it cannot overflow.
+      // The product of the ratios of all levels divides the length of the outer chunk along the
+      // axis, so it cannot overflow.
       layout.inner_per_outer[d] *= (*split)->level.ratio[d];
     }
     layout.inner_codecs = std::move((*split)->inner);
@@ -240,7 +242,7 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
   auto outer_grid = OuterGrid(metadata, layout);
   if (!outer_grid) return Fail(outer_grid);
   layout.outer_grid = std::move(*outer_grid);
-  // Listings number all slots of a shard, including those beyond the edge of the array.
+  // Listings number every slot of every shard, including slots beyond the edge of the array.
   if (const auto slots = CheckedMul(layout.outer_grid.size(), *per_outer);
       !slots || *slots > (uint64_t{1} << 62)) {
     return Fail(ErrorCode::kUnsupported, "the shards of the array have more than 2^62 slots");

@@ -26,28 +26,28 @@
 
 namespace zarrfs {
 
-/// One level of sharding. If the outermost shards differ in shape, ratio, counts and index describe
-/// a shard that has the maximum length along every axis.
+/// One level of sharding. If the outermost shards differ in shape, their `ratio`, `counts` and
+/// `index` are those of a shard that has the maximum length along every axis.
 struct ShardingLevel {
-  std::vector<size_t> axes;      // axis j of the index is axis axes[j] of the array
+  std::vector<size_t> axes;      // axis j of the shard index is axis axes[j] of the array
   std::vector<uint64_t> ratio;   // the number of chunks per shard, along the array's axes
   std::vector<uint64_t> counts;  // the number of chunks per shard, along the axes of the index
   ShardIndexSpec index;
   std::vector<CodecSpec> index_codecs;
   // Total size in bytes of the crc32c checksums after the shard; 0 if there are none.
   uint64_t trailing_checksum = 0;
-  // The codecs after sharding; empty if all of them are crc32c. If there are any, the shard is
-  // decoded as a whole.
+  // The codecs after "sharding_indexed" in the chain. Empty if all of them are crc32c; otherwise,
+  // the shard is decoded as a whole.
   BytesPipeline around = {};
 };
 
 struct ArrayLayout {
-  std::vector<ShardingLevel> levels;        // outermost first; empty if the array is not sharded
+  std::vector<ShardingLevel> levels;        // outermost level first; empty without sharding
   std::vector<uint64_t> inner_chunk_shape;  // in elements, along the array's axes
   /// The codec chain of the innermost chunks. Without sharding, this is "codecs" in the metadata.
   std::vector<CodecSpec> inner_codecs;
   ChunkGrid outer_grid;  // the grid of stored objects
-  ChunkGrid inner_grid;  // the grid of innermost chunks, without those outside the array
+  ChunkGrid inner_grid;  // the grid of innermost chunks that lie in the array
   /// The number of innermost chunks in an outer chunk along each axis; the maximum, if outer chunks
   /// differ in shape. Slots are numbered as if every outer chunk had the maximum shape, so some
   /// numbers are unused.

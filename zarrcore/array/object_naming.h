@@ -38,14 +38,14 @@ class ObjectNaming {
   /// which suffices for messages. The reference is valid for the lifetime of this object.
   [[nodiscard]] const ChunkNaming& current() const { return candidates().front(); }
 
-  /// The namings to try: one if the naming is decided, otherwise two.
+  /// The namings that a lookup must try: one if the naming is decided, otherwise two.
   [[nodiscard]] std::span<const ChunkNaming> candidates() const {
     const size_t decided = decided_;
     return decided == kUndecided ? std::span(forms_) : std::span(forms_).subspan(decided, 1);
   }
 
-  /// Records that an object was found under `form`, one of the candidates. Has no effect once the
-  /// naming is decided.
+  /// Decides the naming, after an object was found under `form`, one of the candidates. Has no
+  /// effect if the naming is decided already.
   void Decide(const ChunkNaming& form) const {
     size_t expected = kUndecided;
     decided_.compare_exchange_strong(expected, form == forms_[0] ? 0 : 1);

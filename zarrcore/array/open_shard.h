@@ -19,46 +19,47 @@
 
 namespace zarrfs {
 
-/// A shard with its index, a nested shard, or an unsharded chunk. Immutable except for `freshness`,
-/// `reported` and the notes.
+/// A stored shard with its index, a nested shard, or an unsharded chunk. Immutable except for
+/// `freshness`, `reported`, `epoch_note`, `frame_notes` and `checksum_notes`.
 struct OpenShard {
-  MemoryBudget::Share memory;  // the budget's share for this object; destroyed last
+  MemoryBudget::Share memory;  // what this object takes from the memory budget; destroyed last
   // Null if an unsharded chunk was only stat'ed, or if the object is absent.
   std::shared_ptr<const Object> object;
   ObjectInfo info;
-  uint64_t fingerprint = 0;         // the fingerprint of info.version
+  uint64_t fingerprint = 0;         // the fingerprint of the object's version
   uint32_t step = 0;                // see ReadAnswer::step
   uint64_t offset = 0;              // where this shard begins in the object
   uint64_t size = 0;                // in bytes, without a trailing checksum
-  std::optional<ShardIndex> index;  // nullopt for an unsharded chunk, and if the index is damaged
+  std::optional<ShardIndex> index;  // nullopt for an unsharded chunk or a damaged index
   std::optional<Error> damage;      // why the index is unusable; permanent for this version
   bool is_in_memory = false;        // true if the whole object was decoded into memory
-  bool is_absent = false;           // true if no such object exists; only for slow stores
+  bool is_absent = false;  // true if no such object exists, which is cached for slow stores
 
   mutable Freshness freshness;
-  mutable std::atomic<bool> reported{false};  // true once a problem was reported
-  /// The latest epoch number of this version plus one, or 0 if unknown. Users of OpenShard store
-  /// the number here, so reads need not look it up in a table. Each ChunkSource has one table for
-  /// its epoch numbers. Any thread may set the note; relaxed order suffices.
+  mutable std::atomic<bool> reported{false};  // true once a problem with it was reported
+  /// The latest epoch number (see EpochTable) of this version of the object plus one, or 0 if
+  /// unknown. It is stored here so reads need not look it up in the table, of which each
+  /// ChunkSource has one. Any thread may set it; relaxed order suffices.
   mutable std::atomic<uint32_t> epoch_note{0};
-  /// ChunkReader's notes about the zstd frame of each entry; 0 if unknown. Null if chunks have no
-  /// zstd frames, or the object is not open.
+  /// For each entry of the index, what ChunkReader has found out about the chunk's zstd frame; 0 if
+  /// nothing. Null if chunks have no zstd frames, or the object is not open.
   std::unique_ptr<std::atomic<uint8_t>[]> frame_notes;
-  /// Notes about the checksum of each entry (ChecksumNote); 0 if unknown. Null if chunks have no
-  /// checksums that views omit, or the object is not open.
+  /// For each entry of the index, whether the chunk's checksum was verified (ChecksumNote); 0 if
+  /// unknown. Null if chunks do not end with a checksum that a view may leave out, or the object is
+  /// not open.
   std::unique_ptr<std::atomic<uint8_t>[]> checksum_notes;
-  /// A range of the object that is followed by its crc32c checksums: this shard, or an enclosing
-  /// shard. Reads of a shard leave out these checksums.
+  /// A range of the object that is followed by crc32c checksums of the range. The range is this
+  /// shard or a shard around it. Reads of a shard leave out these checksums.
   struct Guarded {
     uint64_t offset;
     uint64_t size;  // in bytes, without the checksums
-    uint64_t tail;  // the number of bytes of the checksums
+    uint64_t tail;  // the total size in bytes of the checksums after the range
   };
   std::vector<Guarded> guarded;
 };
 using OpenShardPtr = std::shared_ptr<const OpenShard>;
 
-/// Identifies an OpenShard in the index cache.
+/// The key of an OpenShard in the IndexCache.
 struct ShardKey {
   uint64_t array = 0;  // see ChunkSource::id()
   // The number of the shard in the grid of its level; at level 0, an OuterIndex.
@@ -71,7 +72,8 @@ struct ShardKeyHash {
     return HashFields(key.array, key.linear, key.level);
   }
 };
-/// A store has one; NodeReader (hierarchy/node_reader.h) makes it.
+/// The cache of open shards. Each store has one, which all arrays share; NodeReader
+/// (hierarchy/node_reader.h) creates it.
 using IndexCache = RevalidatingCache<ShardKey, OpenShard, ShardKeyHash>;
 
 }  // namespace zarrfs

@@ -20,8 +20,8 @@ class OuterAxis {
   [[nodiscard]] bool differs() const { return runs_.size() > 1; }
 
   struct Place {
-    uint64_t outer = 0;  // the number of the stored object
-    uint64_t local = 0;  // the number of the innermost chunk within the object
+    uint64_t outer = 0;  // index of the stored object along the axis
+    uint64_t local = 0;  // index of the innermost chunk in that object
   };
   /// Returns the stored object that contains an innermost chunk. Uses a binary search.
   [[nodiscard]] Place PlaceOf(uint64_t inner) const;

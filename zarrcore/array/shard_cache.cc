@@ -60,7 +60,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
     if (shards_.on_superseded_ && !old->is_absent) shards_.on_superseded_(outer_, old);
   }
 
-  // Returns kNotFound if `answer` is a cached absence; otherwise returns `answer`.
+  // Returns kNotFound if `answer` says that the object does not exist; otherwise returns `answer`.
   [[nodiscard]] Answer Present(Answer answer) {
     if (!answer.value || *answer.value == nullptr || !(*answer.value)->is_absent) return answer;
     return {Fail(ErrorCode::kNotFound, "{}: no such object", shards_.ObjectKey(outer_)),
@@ -94,7 +94,8 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   [[nodiscard]] Validity WatchFolderOf(const ChunkNaming& form) {
     return WatchOf(*shards_.store_, FolderOf(KeyIn(form)), form);
   }
-  // Returns the object's key, which is cached because most loaders use it several times.
+  // Returns the object's key under the naming `form`. The key is cached, because most loaders use
+  // it several times.
   const std::string& KeyIn(const ChunkNaming& form) {
     if (form_ != &form) {
       key_ = shards_.KeyIn(form, outer_);
@@ -105,7 +106,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
 
   const ShardCache& shards_;
   const OuterIndex outer_;
-  std::string key_;                    // the object's key in the form `form_`
+  std::string key_;                    // the object's key under the naming `form_`
   const ChunkNaming* form_ = nullptr;  // the naming of key_
 };
 
@@ -129,8 +130,8 @@ ShardCache::Answer ShardCache::Open(OuterIndex outer, Age max_age) const {
 }
 
 ShardCache::Answer ShardCache::Look(OuterIndex outer, Age max_age) const {
-  // In a store that changes in steps, a chunk that was only stat'ed might be read after the next
-  // step, so the object must be opened now.
+  // If all objects of the store change at once (ChangesInSteps()), a chunk that was only stat'ed
+  // might be read after such a change. So the object must be opened now.
   if (store_->ChangesInSteps()) {
     if (auto opened = Open(outer, max_age); opened.value) return opened;
   }

@@ -20,7 +20,7 @@ namespace zarrfs {
 
 class ShardCache {
  public:
-  /// An open shard or an error, with its validity.
+  /// An open shard or an error, and the validity of this answer.
   using Answer = IndexCache::Answer;
   using OnSuperseded = std::function<void(OuterIndex outer, const OpenShardPtr& old)>;
 
@@ -33,12 +33,13 @@ class ShardCache {
   /// Opens a stored object, and reads its index if the object is a shard.
   [[nodiscard]] Answer Open(OuterIndex outer, Age max_age) const;
 
-  /// Looks up an unsharded chunk. Opens the chunk only if the store changes in steps. `object` in
-  /// the result is null unless the chunk is open.
+  /// Looks up an unsharded chunk. Opens the object only if the store changes in steps
+  /// (Store::ChangesInSteps()). Otherwise, the result is only stat'ed, with a null `object`, unless
+  /// the open object is cached.
   [[nodiscard]] Answer Look(OuterIndex outer, Age max_age) const;
 
-  /// Opens a stored object as it was at an earlier step of the store (Store::ReadAsOf). The result
-  /// is not cached.
+  /// Opens a stored object as it was in an earlier state of the store (see Store::ReadAsOf()). The
+  /// result is not cached.
   [[nodiscard]] Result<OpenShardPtr> OpenAsOf(OuterIndex outer, uint32_t step) const;
 
   /// Opens the nested shard at `range` of `parent`. `linear` is the shard's position in the grid of

@@ -156,7 +156,7 @@ void ShardIndex::Pack(std::span<const ChunkRange> entries) {
     // entries are stored unchanged.
     block = {.offset_bits = 64, .length_bits = 64};
   } else if (!is_empty) {
-    uint64_t offsets = 0;  // the bitwise OR of all offsets minus the minimum
+    uint64_t offsets = 0;  // the bitwise OR of (offset - minimum) of all entries
     for (const ChunkRange& entry : entries) {
       offsets |= is_missing(entry) ? 0 : entry.offset - least.offset;
     }

@@ -55,8 +55,8 @@ struct ChunkRange {
   bool operator==(const ChunkRange&) const = default;
 };
 
-/// A decoded shard index in packed form. Each block of entries stores its minimum offset and its
-/// minimum length. Each entry stores the differences from these minimums, in as few bits as the
+/// A decoded shard index, packed into blocks of entries. Each block stores its minimum offset and
+/// its minimum length. Each entry stores its differences from these minimums, in as few bits as the
 /// block needs. Any entry can be read without decoding others.
 class ShardIndex {
  public:
@@ -116,7 +116,7 @@ class ShardIndex {
 
 class ShardIndex::Decoder {
  public:
-  /// `spec` must outlive this object.
+  /// `spec` must outlive this object. `shard_size`: the size of the shard in bytes.
   Decoder(const ShardIndexSpec& spec, uint64_t shard_size);
 
   /// Decodes the next piece of the index.
@@ -130,7 +130,7 @@ class ShardIndex::Decoder {
 
   const ShardIndexSpec& spec_;
   ShardIndex index_;
-  Bytes rest_;  // bytes not yet packed: less than a block, or the whole index if it is not plain
+  Bytes rest_;  // bytes not packed yet: less than a block, or the whole index unless is_plain()
   uint64_t taken_ = 0;
   Crc32cSum checksum_;
 };

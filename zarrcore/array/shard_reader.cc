@@ -9,8 +9,8 @@
 namespace zarrfs {
 namespace {
 
-// An index longer than kIndexPiece is read in pieces of this size, after the object is known to be
-// long enough to contain the index.
+// Maximum size of one read of an index, in bytes. Longer indexes are read piece by piece, once the
+// object is known to be long enough to contain the index.
 constexpr uint64_t kIndexPiece = 1u << 20;
 
 // Few shards decode to more than kLikelyRatio times their size, so this ratio limits the first
@@ -50,8 +50,8 @@ std::shared_ptr<OpenShard> MakeShard(std::shared_ptr<const Object> object, uint3
   return shard;
 }
 
-// Returns true if `bytes`, the size of the shard, is at least `need`. Otherwise, sets the shard's
-// damage and returns false.
+// Returns true if the shard's size, `bytes`, is at least that of its index, `need`. Otherwise, sets
+// the shard's damage and returns false. `what` begins the message.
 bool HasRoom(OpenShard& shard, std::string_view what, uint64_t bytes, uint64_t need) {
   if (bytes >= need) return true;
   shard.damage = Error{ErrorCode::kDamaged,

@@ -31,9 +31,9 @@ class ShardReader {
                                                       const ChunkRange& range) const;
 
  private:
-  // Reads a sharded object. `spec` describes the index.
+  // Reads a sharded object and its index, which `spec` describes.
   Result<IndexCache::Loaded> ReadShard(const std::string& key, const ShardIndexSpec& spec) const;
-  // Reads an object whose shards must be decoded as a whole.
+  // Reads a sharded object that must be decoded as a whole, and its index, which `spec` describes.
   Result<IndexCache::Loaded> ReadDecoded(const std::string& key, const ShardIndexSpec& spec) const;
   // `max_ratio`: the maximum ratio of decoded to stored bytes. An object that exceeds this ratio
   // counts as damaged.

@@ -6,8 +6,9 @@
 namespace zarrfs {
 namespace {
 
-// A walk holds kVisitedAtOnce names at a time. The number is small, because a walk may end early. A
-// listing requests at most kListedAtOnce names at a time from the store.
+// Limits of the names held at a time. Walk() holds kVisitedAtOnce names per folder; the number is
+// small, because a walk may end early. Each request to the store's listing asks for at most
+// kListedAtOnce names.
 constexpr size_t kVisitedAtOnce = 256;
 constexpr size_t kListedAtOnce = 1024;
 
@@ -127,8 +128,9 @@ Result<bool> FolderWindow::HasValue() {
 }
 
 Result<bool> FolderWindow::MoveTo(uint64_t value) {
-  // Search forward first, and then from the beginning. If two programs list a folder concurrently,
-  // each is served entries that the kernel has cached for the other, so both usually skip forward.
+  // Search from the current position to the end of the folder, and then once more from its
+  // beginning. If two programs list a folder concurrently, the kernel serves each of them entries
+  // that it cached for the other, so both usually find the value without starting again.
   for (bool is_new = false;; is_new = true) {
     while (!is_sorted_) {
       const auto found = std::ranges::find(values_, value);
@@ -209,8 +211,8 @@ Result<void> StoredObjectsCursor::Descend() {
     for (size_t d = 0; d < dimension; ++d) folder = JoinKey(folder, std::to_string(at_[d]));
   }
   if (!Enter(folder)) return {};
-  // Names in the innermost folder are object numbers; names in the folders above it are
-  // coordinates.
+  // The window of the innermost folder holds object numbers. The windows of the folders above it
+  // hold coordinates.
   auto parse = [this, dimension, folder,
                 is_leaf = IsLeaf(level)](const ListEntry& entry) -> std::optional<uint64_t> {
     ChunkCoordinates at = at_;
@@ -221,7 +223,8 @@ Result<void> StoredObjectsCursor::Descend() {
     if (entry.is_refused && walk_ != nullptr && walk_->on_unreadable) {
       const std::string key = JoinKey(folder, entry.name);
       const auto info = objects_.store_.Stat(key);
-      // Stat() succeeds if the refused object was replaced after the listing.
+      // The listing says that the entry cannot be read. If Stat() succeeds anyway, the entry was
+      // replaced after the listing.
       if (!info && PassesOver(key, info.error())) return std::nullopt;
     }
     return is_leaf ? objects_.grid_.Linear({at.data(), rank_}) : at[dimension];
