@@ -14,7 +14,7 @@ namespace {
 // The number of bytes of elements that are read and converted at a time.
 constexpr uint64_t kPieceBytes = 1u << 20;
 
-// The first part of the file that ends after `offset`.
+// Returns the first array in the file whose bytes end after `offset`.
 auto PartAt(const AssembledFile& file, uint64_t offset) {
   return std::ranges::upper_bound(file.parts, offset, {},
                                   [](const FilePart& part) { return part.offset + part.size(); });
@@ -62,8 +62,8 @@ class PartReader {
     return read;
   }
 
-  // Fills `out` with `elements` encoded elements from number `first` on, without the first
-  // `skipped` bytes. Bytes that do not fit into `out` are dropped.
+  // Reads `elements` elements, starting with element `first` of the array, and converts them to the
+  // file's type. Fills `out` with the converted bytes after the first `skipped` bytes.
   Result<void> ReadPiece(uint64_t first, uint64_t elements, uint64_t skipped,
                          std::span<std::byte> out) const {
     const uint64_t bytes = elements * (type_.item_size + part_.form.item_size());
@@ -82,7 +82,7 @@ class PartReader {
   const FilePart& part_;
   const uint64_t piece_bytes_;
   const Node& array_;
-  const bool is_text_;  // the elements are strings of variable length
+  const bool is_text_;  // true if the elements are strings of variable length
   const DataType& type_;
   const ElementReader reader_;
 };

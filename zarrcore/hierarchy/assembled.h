@@ -24,13 +24,15 @@
 namespace zarrfs {
 
 struct Assembled {
-  MemoryBudget::Share memory;  // the memory of the header; destroyed last
+  MemoryBudget::Share memory;  // the reservation for the header's memory; destroyed last
   AssembledFile file;
   std::vector<NodePtr> arrays;  // indexed by FilePart::array
   /// Identifies the header, the position of each element, and how chunks are found and decoded.
   /// Contents of chunks do not change the digest.
   Digest digest;
-  ObjectInfo info;  // mode: at most as permissive as any document; times: the latest
+  /// The attributes of the file. The mode grants no more than the mode of any source document. The
+  /// version is that of the source document that changed last.
+  ObjectInfo info;
 
   std::map<std::string, Scan> scans;  // keyed by the path of the array
 
@@ -38,7 +40,8 @@ struct Assembled {
 };
 using AssembledPtr = std::shared_ptr<const Assembled>;
 
-/// Like CheckChunk: called with each chunk and its array before the chunk is used.
+/// Called with each chunk that is needed, and its array, before the chunk is used. If the call
+/// fails, the read fails.
 using CheckChunkOf =
     std::function<Result<void>(const Node& array, InnerIndex chunk, const Located& found)>;
 
@@ -54,7 +57,7 @@ struct AssembledWindow {
   uint64_t offset = 0;
   uint64_t size = 0;
   size_t array = 0;    // see FilePart::array
-  uint64_t first = 0;  // the number of the window's first element
+  uint64_t first = 0;  // the index of the window's first element in the array
 
   [[nodiscard]] uint64_t end() const { return offset + size; }
 };

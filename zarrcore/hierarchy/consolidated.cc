@@ -21,7 +21,7 @@ std::string ConsolidatedKey(const Node& group, size_t view) {
   return fmt::format("{}/{}", view, group.path);
 }
 
-// Identifies a node's path and its documents in a view.
+// Returns a digest of a node's path and of its documents in a view.
 Digest DigestOf(const Node& node, size_t view) {
   DigestBuilder all;
   all.Add(node.views[view].documents_digest).Add(node.path);

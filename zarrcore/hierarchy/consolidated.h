@@ -19,8 +19,8 @@ namespace zarrfs {
 
 /// A consolidated document: the documents of a group and of all nodes below it, in one view.
 struct Consolidated : MadeDocument {
-  // Identifies the sources: the group, and the nodes below it that the view shows. Digests take
-  // less memory than the nodes.
+  // Digests of the nodes that the document was made from: the group, and the nodes below it that
+  // the view shows. Digests take less memory than nodes.
   std::vector<Digest> nodes;
   bool is_too_large = false;       // the document has too many nodes or bytes, so the view omits it
   std::vector<std::string> paths;  // the paths of the nodes in the document
@@ -40,7 +40,8 @@ class ConsolidatedDocuments {
   [[nodiscard]] Result<ConsolidatedPtr> Get(const NodePtr& group, size_t view, Age max_age) const;
   /// The cached consolidated document, or null. Makes no requests to the store.
   [[nodiscard]] ConsolidatedPtr Known(const Node& group, size_t view) const;
-  /// The bytes of version `text_number` of a group's document. kStale if the document has changed.
+  /// The bytes of version `text_number` of a group's consolidated document. kStale if the document
+  /// has changed.
   [[nodiscard]] Result<MadeTexts::Text> Text(const NodePtr& group, size_t view,
                                              uint64_t text_number) const;
 

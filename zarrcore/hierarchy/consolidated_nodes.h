@@ -1,8 +1,8 @@
 // ConsolidatedNodes: the nodes in the stored consolidated metadata of a group.
 //
-// For stores behind a network, a listing reads this one document instead of one document per node.
-// Only listings use it: a node's own documents are authoritative, and are read when the node is
-// used.
+// For stores behind a network, a listing reads the consolidated metadata instead of one document
+// per node. Only listings use it: a node's own documents are authoritative, and are read when the
+// node is used.
 #pragma once
 
 #include <map>
@@ -23,7 +23,8 @@ struct ConsolidatedNodes {
 
   std::string group;     // the path of the group
   std::string document;  // the key of the consolidated document
-  // The info of the consolidated document. Not set if the document has more than kMaxBytes.
+  // The attributes and version of the consolidated document. Not set if the document has more than
+  // kMaxBytes.
   ObjectInfo info;
   /// The contents of the nodes' documents, by key.
   std::map<std::string, std::string, std::less<>> texts = {};

@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kListedBytes = 32u << 20;
 constexpr size_t kOutlineBytes = 96u << 20;
-// Maximum attempts to get a node. An attempt fails if a concurrent listing replaces the node with a
-// provisional one.
+// Maximum attempts to get a node. An attempt fails if a concurrent listing replaces the node with
+// one from consolidated metadata (Node::is_provisional).
 constexpr int kMaxAttempts = 8;
 // Number of nodes requested concurrently from a slow store.
 constexpr size_t kAtOnce = 64;
@@ -58,7 +58,8 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
 
   [[nodiscard]] const FromParent& from_parent() const { return from_parent_; }
 
-  // A node depends on its parent, so the validity begins before the parent is read.
+  // A node depends on its parent, so the validity of the answer must begin before the parent is
+  // read.
   Validity Watch() override {
     const Validity watched = before_ & Validity::Watch(*hierarchy_.store_, path_);
     if (!from_parent_.below_ome || !IsFileName(NameOf(path_))) return watched;
@@ -92,8 +93,8 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
     return ValidityOf(static_cast<const NodeSource&>(node), watched);
   }
   static Validity ValidityOf(const NodeSource& node, Validity watched) {
-    // A group without a document depends on a node that may be many folders below it. That node is
-    // not watched.
+    // A group without a document exists because of a node that may be many folders below it. That
+    // node is not watched, so the group's validity is unknown.
     const bool is_elsewhere =
         node.implicit || node.info.may_change_elsewhere || node.folder_info.may_change_elsewhere;
     return is_elsewhere ? Validity() : watched;
@@ -125,7 +126,8 @@ class Hierarchy::OutlineLoader final : public OutlineCache::Loader {
     auto outline = hierarchy_.reader_.ReadOutline(path_, node_.from_parent(), key);
     if (!outline) return Fail(outline);
     if (*outline == nullptr) {
-      // The node must be checked after the watch for this outline has started.
+      // Unless any age is accepted, the node must be checked after the watch for this outline has
+      // started.
       const auto node = hierarchy_.Get(path_, max_age_ == kAnyAge ? kAnyAge : Age{0});
       if (!node) return Fail(node);
       hierarchy_.reader_.Remember(key, **node);
@@ -348,7 +350,8 @@ Result<Validity> Hierarchy::VisitChildren(const Node& node, Age max_age, const O
   if (!names) return Fail(names);
   on_names(*names);
   const bool is_slow = !store_->AnswersFast() && MayWait();
-  // Used only for slow stores, where requesting an outline also caches the node.
+  // The outlines of the next kAtOnce children. Used only for slow stores, where requesting an
+  // outline also caches the node.
   std::vector<Result<OutlinePtr>> outlines;
   for (size_t i = 0; i < names->size(); ++i) {
     if (is_slow && i % kAtOnce == 0) {

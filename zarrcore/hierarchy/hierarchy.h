@@ -50,9 +50,9 @@ class Hierarchy {
   /// node, call Get() for the authoritative answer.
   [[nodiscard]] Result<NodePtr> GetListed(const std::string& path, Age max_age) const;
 
-  /// The properties of the node at `path` that a listing needs. Fails like Get(). In a fast store,
-  /// most documents need not be parsed to make an outline, and outlines stay cached longer than
-  /// nodes. `listed`: true if consolidated metadata may be used, as in GetListed().
+  /// The properties of the node at `path` that a listing needs. Returns the errors of Get(). In a
+  /// fast store, most documents need not be parsed to make an outline, and outlines stay cached
+  /// longer than nodes. `listed`: true if consolidated metadata may be used, as in GetListed().
   [[nodiscard]] Result<OutlinePtr> GetOutline(const std::string& path, Age max_age,
                                               bool listed = false) const;
 
@@ -87,25 +87,26 @@ class Hierarchy {
                                                const VisitChild& visit) const;
 
   /// The sorted names of the additional files in an OME group (Node::is_file). Empty for any other
-  /// node. Fails like Children(). The validity covers the names and the files.
+  /// node. Returns the errors of Children(). The validity covers the names and the files.
   [[nodiscard]] Result<Valid<std::vector<std::string>>> Files(const Node& node, Age max_age) const;
 
-  /// True if view number `view` lists the node `name` below its parent.
+  /// True if view number `view` lists `child`, a node called `name`, in the folder of its parent.
   [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
   [[nodiscard]] static bool Shows(const Outline& child, std::string_view name, size_t view);
 
   // --- For documents and files that are made from several nodes ---
 
-  /// Decides whether a walk omits a node and everything below it. `node` is an error if the node
-  /// cannot be read. `path` ends in "/*" if the names below the node cannot be listed.
+  /// Returns true if Walk() must omit a node and everything below it. `node` is an error if the
+  /// node cannot be read. `path` ends in "/*" if the names below the node cannot be listed.
   using LeaveOut = std::function<bool(const std::string& path, const Result<NodePtr>& node)>;
-  /// Called with each node of a walk. Returns false to end the walk.
+  /// Called by Walk() with each node. Returns false to end the walk.
   using Visit = std::function<bool(const Node& node)>;
   /// Visits `top` and the nodes below it that the view shows, parents before children, sorted by
   /// name. The validity covers all these nodes.
   [[nodiscard]] Result<Validity> Walk(const NodePtr& top, size_t view, Age max_age,
                                       const LeaveOut& leave_out, const Visit& visit) const;
-  /// The node at `path`. Null if the node does not exist or the view does not show it.
+  /// The node at `path`. Null if the node does not exist, the view does not show it, or `leave_out`
+  /// omits it.
   [[nodiscard]] Result<NodePtr> ShownNode(const std::string& path, size_t view, Age max_age,
                                           const LeaveOut& leave_out) const;
   [[nodiscard]] const HierarchyOptions& options() const { return options_; }
@@ -125,7 +126,7 @@ class Hierarchy {
   /// if it was not used since the last call.
   void Sweep() { reader_.index_cache().SweepLatestLarge(); }
 
-  // The Evict functions evict entries of `bytes` in total, or all entries, from each of their
+  // Each of these functions evicts entries of `bytes` in total, or all entries, from each of its
   // caches. Called when memory is short.
   void EvictIndexes(size_t bytes) { reader_.index_cache().Evict(bytes); }
   void EvictNodes(size_t bytes) {
@@ -148,9 +149,9 @@ class Hierarchy {
   // The names in the folder of a group that may belong to nodes. Reports folders whose names are
   // not allowed.
   [[nodiscard]] Result<std::vector<std::string>> NamesOfNodes(const Node& group) const;
-  // The maximum age of a node that Children() has just returned with `max_age`. In a fast store,
-  // Children() has checked the outline but not the node. In a slow store, Children() has checked
-  // the node itself, so any cached version is accepted.
+  // Returns the maximum age for getting a node that Children() has just listed with `max_age`. In a
+  // fast store, Children() has checked the outline but not the node. In a slow store, Children()
+  // has checked the node itself, so any cached version is accepted.
   [[nodiscard]] Age AgeBelow(Age max_age) const {
     return store_->AnswersFast() ? max_age : kAnyAge;
   }
@@ -163,8 +164,8 @@ class Hierarchy {
   // cannot be read.
   [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesFor(std::string_view folder,
                                                                         Age max_age) const;
-  // Like ListedNodesFor() for the parent folder of `path`, but null if the metadata lack the node
-  // at `path`.
+  // The consolidated metadata of the nearest group above `path` that has them; see
+  // ListedNodesFor(). Null if these metadata lack the node at `path`.
   [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesWith(const std::string& path,
                                                                          Age max_age) const;
 
@@ -173,8 +174,8 @@ class Hierarchy {
   mutable NodeReports reports_;
   const NodeReader reader_;
   mutable NodeCache nodes_;
-  // The newest snapshot of each path, even if it is outdated. The next snapshot may reuse its
-  // ChunkSource.
+  // The newest snapshot of the node at each path, even if it is outdated. The next snapshot may
+  // reuse its ChunkSource.
   mutable LruCache<std::string, Node> newest_;
   mutable OutlineCache outlines_;
   mutable ListedCache listed_;  // keyed by the path of the group

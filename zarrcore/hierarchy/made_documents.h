@@ -15,16 +15,17 @@
 
 namespace zarrfs {
 
-/// A version of a document that is made from several nodes.
+/// The version and size of a document that zarrfs makes from several nodes, such as consolidated
+/// metadata. MadeTexts caches the document's bytes.
 struct MadeDocument {
   uint64_t text_number = 0;  // identifies the document's bytes in MadeTexts
   uint64_t size = 0;         // in bytes
-  Version version;           // the version of the source that changed last
+  Version version;           // the version of the source document that changed last
   bool operator==(const MadeDocument&) const = default;
 };
 
-/// True if somebody may read `more` but not `less`. If the owners differ, only a `less` that
-/// everybody may read counts as readable.
+/// True if some user may read the object `more` but not the object `less`. If their owners differ,
+/// `less` counts as readable only if everybody may read it.
 [[nodiscard]] bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more);
 
 /// A cache of the bytes of documents. Each document has a number, the first bits of its digest, so

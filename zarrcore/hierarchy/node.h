@@ -36,11 +36,12 @@ struct NodeView {
   std::string consolidated;
   std::vector<std::string> notes;  // see GroupView::notes
   std::optional<ArrayView> array;  // without its documents
-  bool has_texts = false;          // see ArrayView::has_texts; `array` is then absent
-  std::optional<Error> hidden;     // why the view hides the node; all other members are then empty
+  /// True for strings that are shown as one chunk (ArrayView::has_texts); `array` is then absent.
+  bool has_texts = false;
+  std::optional<Error> hidden;  // why the view hides the node; all other members are then empty
 };
 
-/// The version of a document that was read, or was found absent, to make a node.
+/// A document that was looked up to make a node, with the version that was found.
 struct SourceDocument {
   std::string_view name;
   std::optional<Version> version;  // nullopt if the document did not exist
@@ -67,10 +68,10 @@ struct NodeSource {
   // then reads the documents again.
   bool racy = false;
   FromParent from_parent;
-  // Information about the document, with the version of the source that changed last. For an
-  // implicit group, information about its folder.
+  // The attributes of `document`, with the version of the document in `sources` that changed last.
+  // For an implicit group, the attributes and version of its folder.
   ObjectInfo info;
-  ObjectInfo folder_info;  // the info of the folder when the node was read
+  ObjectInfo folder_info;  // the attributes of the folder when the node was read
 };
 
 struct Node : NodeSource {
@@ -83,7 +84,7 @@ struct Node : NodeSource {
   /// True if the node was made from consolidated metadata, and may be used only for listings; see
   /// hierarchy/consolidated_nodes.h.
   bool is_provisional = false;
-  bool has_reports = false;  // true if something about the node was reported
+  bool has_reports = false;  // true if a fault or a note about the node was reported
   // The mode of .zattrs. Documents that contain the attributes are at most as permissive.
   uint32_t attributes_mode = 0777;
   std::array<NodeView, kMaxViews> views;  // indexed by view number
@@ -114,8 +115,8 @@ struct Node : NodeSource {
   [[nodiscard]] bool has_zmetadata() const {
     return group() != nullptr && group()->is_stored_as_v2() && group()->stored->has_zmetadata;
   }
-  /// True if the consolidated document in view number `view` replaces a stored .zmetadata, and is
-  /// made regardless of options and of the number of nodes.
+  /// True if the consolidated document in view number `view` replaces a stored .zmetadata. Such a
+  /// document is made even if it has more nodes than HierarchyOptions::consolidated_max.
   [[nodiscard]] bool keeps_zmetadata(size_t view) const {
     return has_zmetadata() && AllViews()[view]->keeps_stored_v2();
   }

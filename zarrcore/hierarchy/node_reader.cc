@@ -14,11 +14,10 @@
 namespace zarrfs {
 namespace {
 
-// The number of splits of the index cache. It is small, because large indexes would not fit into
-// small splits.
+// The number of parts of the shard index cache. Each part has its own lock; all share the capacity.
 constexpr size_t kIndexCacheParts = 4;
-// If a view shows missing chunks as files and an array has more chunks than this, a note warns
-// against copying the view.
+// If a view shows missing chunks as files and an array has more chunks than this, users are told
+// that a copy of the view contains a file for every chunk.
 constexpr uint64_t kManyFiles = 100'000;
 
 Digest DigestOf(const std::vector<Document>& documents) {
@@ -61,7 +60,8 @@ void ShowFile(const Store& store, Node& node) {
   node.metadata = Fail(ErrorCode::kUnsupported, "{}: not part of Zarr", node.path);
   DigestBuilder content;
   content.Add(node.info.version.Fingerprint());
-  // The contents of a file that is being written may change without a new version.
+  // If the version is racy, the contents may still change without a new version, so the digest must
+  // be unique.
   if (node.racy) content.Add(node.number);
   const Digest digest = content.Finish();
   for (size_t v = 0; v < AllViews().size(); ++v) {
@@ -79,8 +79,8 @@ void ShowFile(const Store& store, Node& node) {
 // every node.
 constexpr uint64_t kSmallMetadata = 64u << 10;
 
-// Reserves the memory that all views need for a large document: changed attributes, and the new
-// documents, the last of which is still growing.
+// Reserves the memory that is needed to make the documents of all views from large metadata: for
+// changed attributes, and for the new documents, the last of which is still growing.
 Result<void> TakeMemoryToShow(Node& node) {
   const auto needed = [](const auto& metadata) -> uint64_t {
     if (MemoryOf(metadata.document) <= kSmallMetadata) return 0;
@@ -268,7 +268,7 @@ void NodeReader::ShowArray(Node& node, const NodePtr& before) const {
 Result<void> NodeReader::FindChunks(Node& node, const NodePtr& before) const {
   const bool has_before = before != nullptr && before->chunks != nullptr;
   // If the objects that revealed the separator of chunk keys were deleted, the separator is
-  // undecided again.
+  // undecided again, and the ChunkSource of `before` cannot be reused.
   const bool is_named_alike = has_before && (!node.array()->key_encoding.is_undecided ||
                                              !before->chunks->has_decided_naming());
   if (is_named_alike && ChunksText(*before->array()) == ChunksText(*node.array())) {

@@ -23,10 +23,10 @@ struct HierarchyOptions {
   size_t consolidated_max = 4096;
   char forced_separator = '\0';
   FillPolicy fill = FillPolicy::kAuto;
-  bool keeps_ome = false;  // show OME-Zarr metadata in the version that the store has
+  bool keeps_ome = false;  // true to show OME-Zarr metadata in the stored version
   CompressorSet compressors = kAllCompressors;  // the compressors that readers support
-  NetcdfFormat netcdf = NetcdfFormat::kAuto;    // the format of the files in the nc view
-  // The maximum stored size in bytes of an array that ScanElements() scans.
+  NetcdfFormat netcdf = NetcdfFormat::kAuto;    // the format of the files in the `nc` view
+  // For strings and one-dimensional arrays, the limit of ScanElements() in stored bytes.
   uint64_t string_scan = uint64_t{16} << 20;
   OnSuperseded on_superseded = {};
   AnswerReuse reuse = {};  // how long the store's answers about nodes and shards are reused
@@ -38,7 +38,8 @@ struct HierarchyOptions {
   bool is_for_others = false;
 };
 
-/// The version of a node's document, and the document's key in KnownKinds.
+/// Identifies a node's document for NodeReader::Remember(): the document's version, and its key in
+/// KnownKinds.
 struct OutlineKey {
   std::optional<Version> version;
   std::optional<Digest> kind;
@@ -74,10 +75,10 @@ class NodeReader {
  private:
   void ShowGroup(Node& node) const;
   void ShowArray(Node& node, const NodePtr& before) const;
-  // Sets the member `chunks` of the node.
+  // Sets node.chunks. Reuses the ChunkSource of `before` (may be null) if the layout is unchanged.
   [[nodiscard]] Result<void> FindChunks(Node& node, const NodePtr& before) const;
   void ShowArrayIn(size_t view, Node& node) const;
-  // ReportNotes() reports the parts of an array that a listed view omits. ReportHidden() reports
+  // ReportNotes() reports what a listed view omits or changes in an array. ReportHidden() reports
   // why listed views hide an array. Unlisted views are ignored, because they may never be used.
   void ReportNotes(Node& node, std::string_view view, const ArrayView& array) const;
   void ReportHidden(Node& node) const;

@@ -23,7 +23,7 @@ class NodeReports {
   void ReportNote(const NodeSource& node, const Error& note) {
     if (note_ && IsNew(node, note)) note_(note);
   }
-  /// Reports a fault if a view hides the node because of its name.
+  /// Reports a fault if a listed view hides the node because of its name.
   void ReportName(const NodeSource& node);
 
  private:
@@ -32,7 +32,8 @@ class NodeReports {
   const Report report_;
   const Report note_;
   Mutex mutex_;
-  std::unordered_set<size_t> reported_ GUARDED_BY(mutex_);  // hashes of node, version and message
+  // Hashes of the path, version and message of each report.
+  std::unordered_set<size_t> reported_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

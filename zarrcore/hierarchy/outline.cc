@@ -5,7 +5,7 @@
 namespace zarrfs {
 namespace {
 
-// The part of a node's shape that its documents determine.
+// Returns a hash of the properties in ShapeOf() that the node's documents determine.
 uint64_t NamesOf(const Node& node) {
   DigestBuilder all;
   all.Add(node.document);
@@ -69,7 +69,8 @@ std::optional<Digest> KnownKinds::KeyOf(std::string_view zarr_json, std::string_
   DigestBuilder key;
   key.Add(*decisive);
   key.Add(uint64_t{from_parent.below_ome});
-  key.Add(uint64_t{path.find('/') == path.npos});  // see ViewContext::is_in_root
+  // True for the root and its children; see ViewContext::is_in_root.
+  key.Add(uint64_t{path.find('/') == path.npos});
   for (const std::string& axis : from_parent.axes) key.Add(axis);
   return key.Finish();
 }

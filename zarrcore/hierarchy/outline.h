@@ -37,8 +37,9 @@ using OutlinePtr = std::shared_ptr<const Outline>;
 /// Approximate memory of an outline, in bytes.
 [[nodiscard]] size_t MemoryOf(const Outline& outline);
 
-/// A table that maps the digest of a document (metadata/decisive.h) and its place in the hierarchy
-/// to the views that show such a node, so listings need not parse the document. Thread-safe.
+/// A table that maps the digest of a document (metadata/decisive.h) and the document's place in the
+/// hierarchy to the views that show such a node, so listings need not parse the document.
+/// Thread-safe.
 class KnownKinds {
  public:
   /// Returns the key of a document in the table, computed from the document and the properties that
@@ -47,11 +48,12 @@ class KnownKinds {
                                                    std::string_view path,
                                                    const FromParent& from_parent);
 
-  /// Sets the kind and shape of an outline whose document has this key. False if the key is
-  /// unknown.
+  /// Fills in the properties of an outline that follow from a document with this key: its kind, the
+  /// views that hide it, and its shape. False if the key is unknown.
   [[nodiscard]] bool Complete(const Digest& key, Outline& outline) const;
-  /// Records which views show `node`, for other documents with this key. Does nothing if the node
-  /// is unusable, if something about it was reported, or if it is a group below an OME group.
+  /// Records the kind of `node` and the views that show it, for other documents with this key. Does
+  /// nothing if the node is unusable, if something about it was reported, or if it is a group below
+  /// an OME group.
   void Add(const Digest& key, const Node& node);
 
  private:

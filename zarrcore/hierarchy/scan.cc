@@ -18,14 +18,14 @@ namespace {
 
 constexpr uint64_t kMaxScannedBytes = 1u << 20;
 constexpr uint64_t kMaxScannedChunks = 64;
-constexpr uint64_t kMaxChunks = 4096;  // for arrays of strings and one-dimensional arrays
+constexpr uint64_t kMaxChunks = 4096;  // limit for arrays of strings and one-dimensional arrays
 // Maximum decoded size of one-dimensional arrays, as a multiple of `string_scan`.
 constexpr uint64_t kMaxExpansion = 16;
 // Number of chunks that are looked up concurrently in a slow store.
 constexpr size_t kLookedForAtOnce = 64;
-constexpr int kMaxScanAttempts = 3;  // for a chunk whose stored object is replaced during the scan
+constexpr int kMaxScanAttempts = 3;  // maximum attempts to read a chunk that is being replaced
 
-// The stored chunks of an array: a digest of their versions, and their size.
+// The stored chunks of an array: a digest of their versions, and their total size.
 struct Stored {
   Digest digest;
   Validity validity;
@@ -54,8 +54,8 @@ Result<Stored> FindStored(const Node& array, Age max_age, bool is_fast) {
     const auto bytes = CheckedAdd(stored.bytes, at->length);
     if (!bytes) return Fail(ErrorCode::kDamaged, "{}: chunks of more than 2^64 bytes", array.path);
     stored.bytes = *bytes;
-    // A version that is still racy does not identify the content, so the digest must be different
-    // each time.
+    // While an object's version is racy, it does not identify the content. So adds a random number,
+    // which makes the digest different each time.
     if (source.IsRacy(*at->shard)) objects.Add(uint64_t{std::random_device{}()});
   }
   stored.digest = objects.Finish();
@@ -211,7 +211,7 @@ Scan ScanElements(const Store& store, const Node& array, Age max_age, uint64_t s
   const auto looked = look();
   if (!looked) {
     scan.failure = looked.error();
-    scan.objects = {};  // forgets the objects, so the next scan reads them again
+    scan.objects = {};  // matches no other digest, so the next scan reads the chunks again
   }
   return scan;
 }

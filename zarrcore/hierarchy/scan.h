@@ -24,11 +24,11 @@ struct Scan {
   Validity validity;             // the validity of `objects`
 };
 
-/// Scans all elements of an array. For variable-length strings, the limits are 4,096 chunks and
-/// `string_scan` stored bytes. For one-dimensional arrays of numbers or dates, they are the same,
-/// and in addition 16 times as many decoded bytes. For all other arrays, they are 64 chunks and 1
-/// MiB of decoded bytes. Returns the result of `known` (may be null) if the stored objects are
-/// unchanged. Their versions are at most `max_age` old.
+/// Scans all elements of an array that does not exceed the limits. For variable-length strings, the
+/// limits are 4,096 chunks and `string_scan` stored bytes. For one-dimensional arrays of numbers or
+/// dates, a third limit is 16 times `string_scan` decoded bytes. For all other arrays, the limits
+/// are 64 chunks and 1 MiB of decoded bytes. Returns the result of `known` (may be null) if the
+/// stored objects are unchanged. Their versions are at most `max_age` old.
 [[nodiscard]] Scan ScanElements(const Store& store, const Node& array, Age max_age,
                                 uint64_t string_scan, const Scan* known);
 

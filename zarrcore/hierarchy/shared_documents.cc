@@ -15,9 +15,9 @@ constexpr uint64_t kCopiesOfAttributes = 6;
 
 constexpr size_t kMaxNodes = 4096;  // used if HierarchyOptions::consolidated_max is 0
 
-// After a scan of all siblings, the next scan must wait kMinPause times the duration of the last
-// one, but at most kMaxPauseNs.
-constexpr int64_t kMinPause = 10;  // a multiple of the scan's duration
+// Finding the dimension names of the root group requires reading all its nodes. The result is
+// reused for kMinPause times the duration of the search, but at most for kMaxPauseNs.
+constexpr int64_t kMinPause = 10;  // as a multiple of the duration of the search
 constexpr int64_t kMaxPauseNs = 60'000'000'000;
 
 // True if the array's dimension names depend on its siblings.
@@ -184,7 +184,7 @@ Result<Valid<MadeDocument>> SharedDocuments::ShareDimensions(const NodePtr& node
       of_root = std::move(*found);
       if (!of_root->names) break;
       names = NamesOf(dimensions, *of_root->names);
-      if (names) break;  // otherwise, the array is newer than the known siblings
+      if (names) break;  // otherwise, the array is newer than the cached names
     }
     made.validity &= of_root->freshness.validity();
     if (!names || DependOnOthers(dimensions, *of_root->names)) {

@@ -25,10 +25,10 @@ namespace zarrfs {
 /// The dimension names of all arrays in the root group, in one view.
 struct RootDimensions {
   std::vector<ArrayDimensions> arrays;  // sorted by name
-  /// The names that arrays share. Absent if they are unknown or too many nodes exist; every
-  /// dimension name then includes the dimension's length.
+  /// The names that the view gives to the arrays' dimensions. Absent if a node cannot be read or
+  /// too many nodes exist; every dimension name then includes the dimension's length.
   std::optional<SharedDimensions> names;
-  Version newest;  // the version of the source that changed last
+  Version newest;  // the version of the source document that changed last
 
   mutable std::atomic<int64_t> take_ns = 0;  // the duration of the last creation or revalidation
   mutable Freshness freshness;
@@ -58,16 +58,17 @@ class SharedDocuments {
   /// or nodes in the groups above it.
   [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
   /// The current version of a document for which DependsOnSiblings() is true. If the view shares
-  /// dimensions and a sibling cannot be read, each dimension name includes its length. If the view
-  /// places arrays (View::places_arrays), fails if a node that may name the coordinate system
-  /// cannot be read. Stores the document's bytes in `text` unless it is null.
+  /// dimensions and a sibling cannot be read, every dimension name includes the dimension's length.
+  /// If the view places arrays (View::places_arrays), fails if a node that may name the coordinate
+  /// system cannot be read. Stores the document's bytes in `text` unless it is null.
   [[nodiscard]] Result<Valid<MadeDocument>> Get(const NodePtr& node, size_t view, Age max_age,
                                                 MadeTexts::Text* text = nullptr) const;
   /// The bytes of version `text_number` of a document that Get() made. kStale if the document has
   /// changed.
   [[nodiscard]] Result<MadeTexts::Text> Text(const NodePtr& node, size_t view,
                                              uint64_t text_number) const;
-  /// The last known dimensions of the root group, or null. Makes no requests to the store.
+  /// The cached dimension names of the arrays in the root group, or null. Makes no requests to the
+  /// store.
   [[nodiscard]] RootDimensionsPtr KnownDimensions(size_t view) const;
   /// The arrays below the group at `folder` for which Get() was called in a view that adds
   /// coordinate systems to arrays (View::places_arrays). Makes no requests to the store.
@@ -114,7 +115,7 @@ class SharedDocuments {
   // arrays. A name includes the length of the dimension unless the group has a coordinate for it.
   [[nodiscard]] Result<Json> NamesInPyramid(const Node& array, Age max_age, Sources& sources) const;
   // The node at `path`. Null if the node does not exist, may not be read, or has unusable
-  // documents.
+  // documents. Adds the validity of this answer to `sources`.
   [[nodiscard]] Result<NodePtr> SourceAt(const std::string& path, Age max_age,
                                          Sources& sources) const;
   [[nodiscard]] bool MayRepeat(const Node& source, const Node& array) const;

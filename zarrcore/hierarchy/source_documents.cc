@@ -39,7 +39,7 @@ Result<void> DecideSeparator(const Store& store, const std::string& folder, Arra
   encoding.is_undecided = true;
   const ObjectNaming naming(encoding);
   const auto grid = ChunkGrid::Make(array.shape, array.chunk_shape);
-  if (!grid) return {};  // the array is not shown
+  if (!grid) return {};  // an array without a valid grid is not shown
   const ChunkCoordinates first{};
   for (const ChunkNaming& form : naming.candidates()) {
     std::array<std::byte, 1> byte{};
@@ -64,7 +64,8 @@ Result<void> DecideSeparator(const Store& store, const std::string& folder, Arra
   return {};
 }
 
-// Reserves memory for a node and its sources, in addition to the node's current share.
+// Adds `bytes` to the memory reserved for a node. `name`: the document that needs the memory, for
+// the error message.
 Result<void> TakeMemory(Node& node, std::string_view name, uint64_t bytes) {
   auto memory = ProcessMemory().Take(bytes, node.memory.bytes());
   if (!memory) {
@@ -74,7 +75,7 @@ Result<void> TakeMemory(Node& node, std::string_view name, uint64_t bytes) {
   return {};
 }
 
-// Memory reserved to read a node, unless its documents are large.
+// Memory reserved to read any node. Large documents need more.
 constexpr uint64_t kMemoryOfSmallNode = 256u << 10;
 constexpr uint64_t kSmallDocument = 4u << 10;
 

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kBytesOfFile = 1024;
 constexpr size_t kBytesOfPart = 512;
 
-constexpr size_t kFilesBytes = 16u << 20;  // for the headers of files
+constexpr size_t kFilesBytes = 16u << 20;  // cache capacity, used mainly by the headers of files
 
 constexpr size_t kMaxNameLength = 255;
 
@@ -70,14 +70,15 @@ std::string KeyOfFile(const std::string& path, size_t view) {
   return fmt::format("{} {}", view, path);
 }
 
-// True if both files were made from the same stored objects.
+// True if the scanned arrays of both files have the same stored chunks.
 bool HaveSameScans(const Assembled& a, const Assembled& b) {
   return std::ranges::equal(a.scans, b.scans, [](const auto& one, const auto& other) {
     return one.first == other.first && one.second.objects == other.second.objects;
   });
 }
 
-// Makes `info` at most as permissive as the document of `node`, and takes the later version.
+// Removes permissions from `info` that the documents of `node` do not grant. Sets info.version to
+// the version of `node` if that is later.
 void Restrict(ObjectInfo& info, const Node& node) {
   ObjectInfo other = node.info;
   other.mode &= node.attributes_mode & ~0111u;
@@ -302,7 +303,8 @@ void WholeFiles::ReportLeftOut(const Node& node, size_t view, std::string_view n
   const Error error{ErrorCode::kUnsupported,
                     fmt::format("{}: {} {}: {}", node.path.empty() ? "/" : node.path, what,
                                 AllViews()[view]->name(), note)};
-  // A type that the file format lacks is not a fault of the store.
+  // Strings that cannot be shown are a fault. A type that the file format lacks is not a fault of
+  // the store.
   if (HasTexts(node)) {
     hierarchy_.reports().ReportFault(node, error);
   } else {
@@ -337,8 +339,8 @@ Result<Valid<WholeFiles::Cache::Loaded>> WholeFiles::Make(const std::string& pat
     const Scan& seen = at->second;
     validity &= seen.validity;
     if (seen.range) return Result<ElementRange>(*seen.range);
-    // Without a scan, strings cannot be shown, but numbers can, because a type exists that holds
-    // all of them.
+    // If the scan fails, strings cannot be shown. Numbers can, because a type exists that holds all
+    // values.
     if (seen.failure && (HasTexts(array) || seen.failure->code == ErrorCode::kWouldBlock)) {
       failed = seen.failure;
     }

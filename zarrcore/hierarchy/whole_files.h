@@ -34,8 +34,9 @@ class WholeFiles {
   /// true if the node cannot be read.
   [[nodiscard]] Result<bool> HasFileOrFolder(const std::string& path, size_t view, bool file,
                                              Age max_age) const;
-  /// The file that the view makes from the node at `path`, or from an array of strings
-  /// (NodeView::has_texts). Fails if a node that the file is made from cannot be read.
+  /// The file that the view makes from the node at `path`. For an array of strings with
+  /// NodeView::has_texts, the file is the array's only chunk. Fails if a node that the file is made
+  /// from cannot be read.
   [[nodiscard]] Result<AssembledPtr> Assemble(const std::string& path, size_t view,
                                               Age max_age) const;
   /// The last known version of the file that the view makes from the node at `path`, or null. Makes
@@ -55,7 +56,8 @@ class WholeFiles {
   // are unchanged.
   [[nodiscard]] Scan ScanFor(const Node& array, size_t view, Age max_age,
                              const AssembledPtr& known) const;
-  // Reports that the file that the view makes from `node` omits something. `note` says what or why.
+  // Reports that the file that the view makes from `node` omits something. `note` states what is
+  // omitted or why.
   void ReportLeftOut(const Node& node, size_t view, std::string_view note) const;
   // The arrays of a group that belong in the view's file. For an array, only the array itself.
   [[nodiscard]] Result<Valid<std::vector<NodePtr>>> ArraysOf(const NodePtr& node, size_t view,
