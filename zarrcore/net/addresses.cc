@@ -109,7 +109,7 @@ void Addresses::AddSignature(const AwsKey& key, int64_t now_s,
   if (source_.options.requester_pays) request.headers["x-amz-request-payer"] = "requester";
   const SigningScope scope{.region = source_.region, .time = TimeText(now_s)};
   for (std::string& line : Sign(request, key, scope)) {
-    // curl adds the header "Host" itself.
+    // The signature covers "Host", but libcurl adds that header itself.
     if (!line.starts_with("host:")) get.headers.push_back(std::move(line));
   }
 }

@@ -22,8 +22,9 @@ class Addresses {
   /// The reason why no request may be sent; "" if requests may be sent. For example, the file of
   /// headers= cannot be read, and without its headers a server would refuse objects that exist.
   [[nodiscard]] const std::string& problem() const { return problem_; }
-  /// Builds the HTTP request for `request`, except HttpGet::range and HttpGet::into. `key`: the key
-  /// that signs the request; null for an unsigned request. `now_s`: Unix time in seconds.
+  /// Builds the HTTP request for `request`; the caller sets HttpGet::range and HttpGet::into.
+  /// `key`: the key that signs the request; null for an unsigned request. `now_s`: Unix time in
+  /// seconds.
   [[nodiscard]] HttpGet Of(const FetchRequest& request, const AwsKey* key, int64_t now_s) const;
 
  private:

@@ -17,17 +17,17 @@ using AwsProfile = std::map<std::string, std::string>;
 [[nodiscard]] AwsProfile ReadAwsProfile(std::string_view name);
 
 /// Adds the settings in section `section` of a configuration file, whose contents are `text`, to
-/// `profile`. Existing settings stay.
+/// `profile`. Settings that `profile` already has are kept.
 void AddAwsSection(std::string_view text, std::string_view section, AwsProfile& profile);
 
 /// Returns the value of HOME. If HOME is unset, as when a service manager mounts at boot, returns
 /// this user's home folder from the user database; "" if that is missing, too.
 [[nodiscard]] std::string HomeFolder();
 
-/// The value of an environment variable; "" if it is unset.
+/// Returns the value of an environment variable; "" if it is unset.
 [[nodiscard]] std::string Environment(const char* name);
 
-/// `text` without leading and trailing blanks and line ends.
+/// Returns `text` without leading and trailing spaces, tabs and line ends.
 [[nodiscard]] std::string_view WithoutBlanks(std::string_view text);
 
 /// Reads the beginning of a file, at most 1 MiB; "" if the file cannot be read.

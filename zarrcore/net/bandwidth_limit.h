@@ -14,7 +14,8 @@ namespace zarrfs {
 class BandwidthLimit {
  public:
   using Clock = std::chrono::steady_clock;
-  /// After a pause, requests for as many bytes as the limit allows in this time do not wait.
+  /// The burst after a pause: the bytes that the limit allows in this time are requested without
+  /// waiting.
   static constexpr Clock::duration kBurst = std::chrono::seconds(1);
 
   /// `bytes_per_s`: 0 for no limit.

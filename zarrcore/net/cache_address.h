@@ -1,5 +1,5 @@
-// The addresses of the option via=: HTTP caches between a mount and its store, such as nginx with
-// packaging/cache/nginx.conf.
+// Parses and checks the addresses in the option via=, which name HTTP caches between a mount and
+// its store, such as nginx with packaging/cache/nginx.conf.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ inline constexpr size_t kMaxCaches = 64;
 /// address, or if `caches` already has kMaxCaches.
 [[nodiscard]] bool AddCacheAddress(std::string_view text, std::vector<std::string>& caches);
 
-/// kInvalidArgument if a cache without TLS would receive secrets in plain text: those of headers=,
-/// query= or ~/.netrc. Reads ~/.netrc.
+/// Returns kInvalidArgument if a cache without TLS would receive secrets in plain text: those of
+/// headers=, query= or ~/.netrc. Reads ~/.netrc.
 [[nodiscard]] Result<void> CheckCaches(const RemoteSource& source);
 
 /// True if `netrc`, the text of a ~/.netrc, has an entry for `host`, or a default entry.

@@ -14,15 +14,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A cache may be silent for 1/kShareOfTimeout of the time limit of a request, up to kMaxSilence. If
-// the cache is sending other replies, a request may wait kTimeoutFactor times as long.
+// A request to a cache is abandoned after a silence of 1/kShareOfTimeout of timeout=, at most
+// kMaxSilence. If the cache is sending other replies, the request may wait kTimeoutFactor times as
+// long.
 constexpr int kShareOfTimeout = 4;
 constexpr auto kMaxSilence = milliseconds(5000);
 constexpr int kTimeoutFactor = 3;
-// Smaller differences between clocks are ignored, because the header Date has a resolution of
-// seconds.
+// Smaller differences between the clocks of a cache and this machine are ignored, because the
+// header Date has a resolution of seconds.
 constexpr int64_t kSameClockS = 2;
-// Maximum number of remembered replacements.
+// Maximum number of replaced objects in CacheRoute::replaced_; further ones are not recorded.
 constexpr size_t kMaxReplaced = 4096;
 
 // Hashes the address of a cache and a URL (FNV-1a, then the final step of MurmurHash3). All mounts
@@ -50,7 +51,7 @@ bool IsRefusal(CURLcode code) {
          code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
 }
 
-// Returns why the bytes of a reply are not used; "" if they are.
+// Returns why the bytes that a cache sent cannot be used; "" if they can.
 std::string WhyNotTheseBytes(const FetchRequest& request, const HttpReply& reply) {
   const bool asked_range = request.kind == FetchRequest::Kind::kGet && reply.asked_range;
   if (asked_range && reply.status != 206) {
@@ -65,8 +66,8 @@ std::string WhyNotTheseBytes(const FetchRequest& request, const HttpReply& reply
   return "";
 }
 
-// True if a reply without the requested bytes was sent by the store itself. The cache forwards such
-// a reply with X-Cache-Status.
+// True if a reply without bytes (404, invalid range, 429, 503) comes from the store, not from the
+// cache. The header X-Cache-Status shows that the cache forwarded the reply.
 bool IsOfStore(const HttpReply& reply, const Verdict& verdict) {
   if (reply.cache_status.empty() || reply.code != CURLE_OK) return false;
   const bool is_absent = verdict.kind == Verdict::Kind::kError &&
@@ -75,7 +76,7 @@ bool IsOfStore(const HttpReply& reply, const Verdict& verdict) {
          (verdict.kind == Verdict::Kind::kAgain && verdict.slow_down);
 }
 
-// True if a reply may be about the request or the object, not about the cache.
+// True if an error may come from the store, so it does not count as a wrong reply of the cache.
 bool MayBeRight(const HttpReply& reply) {
   return !reply.cache_status.empty() && reply.code == CURLE_OK && reply.status >= 300 &&
          reply.status < 500;
@@ -139,8 +140,8 @@ bool CacheRoute::Takes(Cache& cache, const FetchRequest& request, const HttpRepl
     return false;
   }
   if (reply.date_s > 0) {
-    // nginx sends its own time as Date. Other caches forward the store's Date, which is as old as
-    // the reply.
+    // nginx sends its own time as Date. Other caches forward the Date of the stored reply, so its
+    // Age is added.
     const int64_t error = reply.date_s + reply.age_s - std::time(nullptr);
     cache.clock_error_s = std::abs(error) < kSameClockS ? 0 : error;
   }
@@ -181,7 +182,7 @@ void CacheRoute::OnSilent(Cache& cache, Clock::time_point heard, Clock::time_poi
 
 void CacheRoute::LeaveAlone(Cache& cache, std::string_view why, Clock::time_point now) {
   cache.wrong = 0;
-  if (now < cache.not_before) return;  // the cache is skipped already
+  if (now < cache.not_before) return;  // already skipped and reported
   cache.not_before = now + kLeftAlone;
   notices_.push_back(
       fmt::format("the cache {} is not asked for {} s ({}); {} is asked instead", cache.address,
@@ -193,7 +194,7 @@ void CacheRoute::OnReplaced(std::string_view url, std::string_view etag, Clock::
   if (caches_.empty() || window_ms_ == RemoteOptions::kForever) return;
   std::erase_if(replaced_, [now](const auto& each) { return each.second.until < now; });
   if (replaced_.size() >= kMaxReplaced) return;
-  // A cache's clock may be behind by kSameClockS.
+  // Lasts kSameClockS longer, because smaller errors of the cache's clock are ignored.
   const auto until = now + milliseconds(window_ms_) + std::chrono::seconds(kSameClockS);
   const auto [place, is_new] = replaced_.try_emplace(std::string(url));
   place->second = {std::string(etag), until, !is_new};

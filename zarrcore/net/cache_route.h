@@ -46,7 +46,7 @@ class CacheRoute {
   struct Cache {
     std::string address;
     Clock::time_point not_before = {};  // when the cache may be used again
-    Clock::time_point heard = {};       // when the cache last sent anything
+    Clock::time_point heard = {};       // when a reply of this cache last grew
     int wrong = 0;                      // the number of consecutive wrong replies
     int64_t clock_error_s = 0;          // the cache's clock minus this machine's clock
   };
@@ -62,8 +62,8 @@ class CacheRoute {
   /// milliseconds.
   void Direct(const Cache& cache, const FetchRequest& request, std::string_view url, int64_t now_ms,
               HttpGet& get) const;
-  /// True if `reply`, which `cache` has sent, can be used. Otherwise the request must go to the
-  /// store. `verdict`: the result of Judge(), as if the store had sent the reply.
+  /// True if `reply`, which `cache` sent, can be used. Otherwise the request must go to the store.
+  /// `verdict`: the result of Judge(), as if the store had sent the reply.
   [[nodiscard]] bool Takes(Cache& cache, const FetchRequest& request, const HttpReply& reply,
                            const Verdict& verdict, Clock::time_point now);
 
@@ -72,7 +72,7 @@ class CacheRoute {
   [[nodiscard]] bool IsSilent(const Cache& cache, Clock::time_point heard,
                               Clock::time_point now) const;
   void OnSilent(Cache& cache, Clock::time_point heard, Clock::time_point now);
-  /// How long a cache may be silent.
+  /// How long a cache may be silent before its requests are abandoned.
   [[nodiscard]] std::chrono::milliseconds timeout() const { return timeout_; }
 
   /// Records that the object at `url` no longer has the version `etag`. Until the number in
@@ -80,7 +80,7 @@ class CacheRoute {
   /// If the object is replaced again before that, such requests go to the store.
   void OnReplaced(std::string_view url, std::string_view etag, Clock::time_point now);
 
-  /// Removes and returns the next line for the log; nullopt if none is left.
+  /// Removes and returns the next message for the log; nullopt if there is none.
   [[nodiscard]] std::optional<std::string> TakeNotice();
 
  private:

@@ -31,12 +31,12 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMaxText = 64u << 10;
-// A key is replaced kEarlyS seconds before it expires. Searches are at least kMinPause apart, even
-// after a failure.
+// A key is replaced kEarlyS seconds before it expires. Two searches for a key are at least
+// kMinPause apart, even if the first one fails.
 constexpr int64_t kEarlyS = 300;
 constexpr auto kMinPause = std::chrono::seconds(10);
-// Time limits for connecting to the services of this machine, and to other servers, in seconds. A
-// whole request for a key may take twice as long.
+// Time limits for connecting to a metadata service of this machine and to other servers, in
+// seconds. The whole request for a key may take twice as long.
 constexpr long kLocalSeconds = 2;
 constexpr long kRemoteSeconds = 10;
 // Time limit of a credential_process, and how long the program may run after closing its output.
@@ -179,7 +179,7 @@ std::string OutputOf(const std::string& command) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input.get(), STDOUT_FILENO);
-  // The program would inherit ignored signals, so their default actions are restored.
+  // Restores the default action of each signal, because the program would inherit ignored signals.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
@@ -313,7 +313,7 @@ Credentials::Credentials(const RemoteSource& source, std::function<void()> on_ch
       lock.unlock();
       auto found = FindKey(source);
       lock.lock();
-      // If the search has failed, an earlier key stays, because it may still be valid.
+      // Keeps the earlier key if the search has failed, because that key may still be valid.
       const bool has_key = state->found && *state->found;
       if (found || !has_key) state->found.emplace(std::move(found));
       state->searched = std::chrono::steady_clock::now();
@@ -340,7 +340,7 @@ std::optional<Result<AwsKey>> Credentials::Get() const {
 
 bool Credentials::Refresh(const AwsKey& key) {
   const MutexLock lock(state_->mutex);
-  // Another search has already found a different key.
+  // The rejected key has already been replaced.
   if (state_->found && *state_->found && (*state_->found)->key.secret != key.secret) return true;
   if (std::chrono::steady_clock::now() - state_->searched < kMinPause) return false;
   state_->asked = true;

@@ -1,12 +1,12 @@
-// Credentials: the key that signs requests to S3. The key is renewed before it expires. These
-// places are searched for a key, in this order:
+// Credentials: the key that signs requests to S3. The key is renewed before it expires. The key is
+// searched for in these places, in this order:
 //
 //   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (AWS_SESSION_TOKEN), unless a profile is named
 //   AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN
 //   the profile in ~/.aws/credentials and ~/.aws/config: keys, web_identity_token_file with
-//   role_arn, credential_process
+//     role_arn, credential_process
 //   AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI
-//   the instance's metadata, version 2
+//   the metadata service of the EC2 instance, version 2 (IMDSv2)
 //
 // The search runs on a separate thread, so a program or server that hangs does not block callers.
 #pragma once
@@ -38,10 +38,11 @@ class Credentials {
   /// `on_change` must stay valid until the process ends.
   Credentials(const RemoteSource& source, std::function<void()> on_change);
 
-  /// The key, or the error of the last search; nullopt during the first search.
+  /// Returns the key, or the error of the last search; nullopt during the first search.
   [[nodiscard]] std::optional<Result<AwsKey>> Get() const;
-  /// Call when the store has rejected `key`, which may be out of date. True if another key was
-  /// found or a new search has begun; false if the last search is too recent.
+  /// Call when the store has rejected `key`, which may be out of date. True if another key is
+  /// already known or a new search was started. False if the last search is too recent to start
+  /// another.
   [[nodiscard]] bool Refresh(const AwsKey& key);
 
  private:

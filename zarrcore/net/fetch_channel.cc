@@ -20,8 +20,8 @@ namespace {
 constexpr size_t kMaxMessageText = 16u << 10;
 constexpr size_t kMaxNote = 1024;
 
-// The wire format of messages: the version, numbers, then two strings. Any change of this format
-// must increment FetchChannel::kVersion.
+// The wire format of messages: the version, fixed-size numbers, then two strings. Any change of
+// this format must increment FetchChannel::kVersion.
 struct RequestHead {
   uint32_t version, kind;
   uint64_t id, generation, offset, range, at, length, size;

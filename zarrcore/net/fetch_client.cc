@@ -25,18 +25,18 @@ namespace {
 
 // The alignment of pieces of the shared memory, in bytes.
 constexpr uint64_t kUnit = 4096;
-// Pieces larger than kKept release their pages when they are freed. kForNames is the size of the
-// part of the shared memory that is reserved for requests for names.
+// Freed pieces larger than kKept return their pages to the kernel. The first kForNames bytes of the
+// shared memory are reserved for listings and for requests that name no version.
 constexpr uint64_t kKept = 256u << 10;
 constexpr uint64_t kForNames = 8u << 20;
 // How long a request waits to be sent while no server runs.
 constexpr auto kMaxSend = std::chrono::seconds(5);
-// Maximum size of a listing page without its keys, and of an encoded key with its metadata.
+// Maximum size of the XML of a listing page: kPageBytes, and kKeyBytes for each key.
 constexpr uint64_t kPageBytes = 16u << 10;
 constexpr uint64_t kKeyBytes = 4096;
 
-// Returns `code` if a store may return it; otherwise kIo, because other codes would be mistaken for
-// events in this process.
+// Returns `code` if a store may return it; otherwise kIo, because callers would take any other code
+// for an error of this process.
 ErrorCode CodeOfStore(ErrorCode code) {
   constexpr std::array<ErrorCode, 8> kCodes = {
       ErrorCode::kNotFound, ErrorCode::kDamaged,     ErrorCode::kPermissionDenied,
@@ -49,7 +49,8 @@ ErrorCode CodeOfStore(ErrorCode code) {
 // The allocated pieces of the shared memory. Not thread-safe.
 class Pieces {
  public:
-  // Allocates a piece at or after `from`. nullopt if no free range is long enough.
+  // Allocates a piece at or after the offset `from` and returns its offset. nullopt if no free
+  // range is long enough.
   std::optional<uint64_t> Take(uint64_t length, uint64_t from) {
     length = RoundUp(length);
     uint64_t at = from;
@@ -95,7 +96,8 @@ class Connection final : public FetchClient, public std::enable_shared_from_this
   Result<void> Begin();
   std::shared_ptr<const Fetcher> FetcherOf(uint32_t store) const override;
 
-  // Sends the request, waits, and passes the answer and its bytes to `use`. Then frees the piece.
+  // Allocates a piece, sends the request, waits for the answer, passes it and its bytes to `use`,
+  // and frees the piece.
   Result<void> Ask(FetchRequest request,
                    const std::function<void(const FetchAnswer&, const std::byte*)>& use) const;
 
@@ -137,7 +139,8 @@ Result<void> Connection::Begin() {
 }
 
 // Sends a request. If that fails, the request gets an error as its answer, because its piece would
-// otherwise never be freed. A request that OnNewServer() has sent in the meantime gets no error.
+// otherwise never be freed. The request gets no error if OnNewServer() has sent it again in the
+// meantime.
 void Connection::SendTo(const FetchRequest& request) const {
   if (Send(socket_, request)) return;
   const bool is_too_long = errno == EMSGSIZE;
@@ -174,8 +177,8 @@ Result<void> Connection::Ask(
     return Fail(ErrorCode::kTimedOut, "{}: the fetch process did not answer within {} s",
                 request.key, std::chrono::duration_cast<std::chrono::seconds>(timeout_).count());
   };
-  // A part of the shared memory is reserved for requests for names. Two listing pages, or many
-  // documents, fit into that part.
+  // Requests for the data of a known version leave the first kForNames bytes to listings and
+  // documents. Two listing pages, or many documents, fit into these bytes.
   const uint64_t from = request.is_conditional ? kForNames : 0;
   MutexLock lock(mutex_);
   std::optional<uint64_t> piece;
@@ -216,7 +219,7 @@ void Connection::OnAnswer(FetchAnswer answer) const {
     calls_.erase(call);
     return;
   }
-  // An answer's length must not exceed the piece. Other malformed values are harmless.
+  // An answer's length must not exceed the piece. Other invalid values in an answer are harmless.
   answer.length = std::min(answer.length, call->second.request.length);
   call->second.answer = std::move(answer);
   answered_.notify_all();

@@ -23,9 +23,9 @@ class FetchClient {
   [[nodiscard]] virtual std::shared_ptr<const Fetcher> FetcherOf(uint32_t store) const = 0;
 };
 
-/// `socket` and `memory`: FetchChannel::client and FetchChannel::memory. `timeout`: how long a
-/// request may take; it must be longer than the server takes for all attempts. `on_notice`: called
-/// on another thread with each line that the server has for the log. Waits for the server's first
+/// `socket` and `memory`: FetchChannel::client and FetchChannel::memory. `timeout`: time limit of a
+/// request, which must exceed the server's own limit for all attempts. `on_notice`: called on
+/// another thread with each message that the server sends for the log. Waits for the server's first
 /// answer. Starts a thread, which outlives the client and ends with the process.
 [[nodiscard]] Result<std::shared_ptr<const FetchClient>> OpenFetchClient(
     Descriptor socket, const Descriptor& memory, std::chrono::milliseconds timeout,

@@ -79,8 +79,8 @@ void FetchDisk::OnAnswer(FetchJobs& waiting, FetchJobs::iterator job, DiskQueue:
     asking_.erase(job);
     return;
   }
-  // Next, the job requests the object's version from the store, or the bytes if no version is
-  // cached.
+  // If the request names no version and the disk has one, the job next compares it with the
+  // store's. Otherwise, the job requests the bytes from the store.
   job->on_disk.reset();
   if (answer.version && !request.is_conditional) job->on_disk = std::move(answer.version);
   waiting.splice(waiting.end(), asking_, job);

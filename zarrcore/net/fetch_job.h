@@ -33,7 +33,7 @@ struct Origin {
   [[nodiscard]] std::string UrlOf(const FetchRequest& request) const {
     return request.key.empty() ? source.url : source.url + '/' + PercentEncode(request.key);
   }
-  /// The address that decides which cache gets the request.
+  /// The address whose hash selects the cache for the request (via=).
   [[nodiscard]] std::string CachedUrlOf(const FetchRequest& request) const {
     if (request.kind == FetchRequest::Kind::kGet) return UrlOf(request);
     return source.list_url + '?' + source.prefix + request.key;
@@ -46,7 +46,7 @@ struct Origin {
   const Addresses addresses;
   CacheRoute route;
   std::optional<Credentials> credentials = {};
-  ImmutableKeys immutable = {};  // keys whose cached bytes are never revalidated
+  ImmutableKeys immutable = {};  // keys whose cached bytes need no revalidation
   RequestLimit limit;
   size_t running = 0;
   bool has_answered = false;  // the store has answered at least once
@@ -70,18 +70,19 @@ struct FetchJob {
   int redirections = 0;       // the number of consecutive redirections so far
   Error problem = {};         // the error of the last attempt
   AwsKey key = {};            // the key that signed the last attempt
-  int64_t clock_error_s = 0;  // the assumed clock error at the last attempt
+  int64_t clock_error_s = 0;  // Origin::clock_error_s when the last attempt was sent
   std::unique_ptr<HttpTransfer> transfer = {};
   // The cache that the last attempt was sent to; null for the store.
   CacheRoute::Cache* cache = nullptr;
-  bool asks_store = false;          // a cache failed, so the store is asked
-  uint64_t heard = 0;               // the last known HttpTransfer::heard()
+  bool asks_store = false;          // true if a cache failed: later attempts skip the caches
+  uint64_t heard = 0;               // HttpTransfer::heard() when it was last checked
   Clock::time_point heard_at = {};  // when `heard` last grew
-  // The version in the disk cache, which must be compared with the store's version.
+  // The version in the disk cache, which must be compared with the store's version; nullopt if
+  // none.
   std::optional<Version> on_disk = {};
   Clock::time_point asked_disk = {};
-  // Receives the bytes of the reply, instead of the client's piece, if they may also be written to
-  // the disk cache.
+  // Receives the bytes of a reply that may be written to the disk cache. Empty if the bytes go
+  // directly to the shared memory.
   std::vector<std::byte> own = {};
 };
 

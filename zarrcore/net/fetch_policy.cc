@@ -12,7 +12,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A request is not repeated if a correction changes the clock by fewer seconds than this.
+// After a server has rejected the time of a signature, the request is repeated only if the
+// corrected clock differs from the one used by at least this many seconds.
 constexpr int64_t kSameClock = 10;
 
 }  // namespace
@@ -107,7 +108,7 @@ FetchPolicy::Decision FetchPolicy::Decide(FetchJob& job, const HttpReply& reply,
       decision.kind = job.on_disk ? Kind::kVersion : Kind::kBytes;
       return decision;
     case Verdict::Kind::kError:
-      // A reply that a listing does not exist does not prove that the folder is empty.
+      // A 404 for a listing does not prove that the folder is empty.
       if (is_list && verdict.error.code == ErrorCode::kNotFound) {
         verdict.error.code = ErrorCode::kPermissionDenied;
       }

@@ -32,13 +32,13 @@ class FetchPolicy {
   static constexpr Milliseconds kFirstTimeout{10'000};
   /// Minimum time limit of an attempt, even if the deadline of its request is earlier.
   static constexpr Milliseconds kMinAttempt{1000};
-  /// The interval at which missing credentials are polled.
+  /// How often a request checks whether the credentials that it waits for have been found.
   static constexpr Milliseconds kWaitForKey{50};
-  /// One in N concurrent requests is reserved for names; see IsData().
+  /// One in N concurrent requests is reserved for listings and metadata; see IsData().
   static constexpr size_t kShareOfNames = 8;
 
-  /// Maximum size of a request that bandwidth= treats as a request for a name, such as a request
-  /// for the first bytes of a document.
+  /// bandwidth= does not limit requests of at most this many bytes that are not for data
+  /// (IsData()), such as one for the first bytes of a document.
   static constexpr uint64_t kMaxNameBytes = uint64_t{64} << 10;
 
   /// `options`: only connections= and bandwidth= are used. `seed`: the seed of the random pauses.
@@ -48,22 +48,22 @@ class FetchPolicy {
   /// The deadline of a request that arrives at `now`.
   [[nodiscard]] static Time DeadlineOf(const Origin& origin, Time now);
 
-  /// True if a job requests data: part of an object with a known version. Also true for all
-  /// requests below a prefix of virtual=, because the prefix's server may be slow and must not use
-  /// the requests that are reserved for the store's names. All other requests are for names, and
-  /// begin first.
+  /// True if a job requests data: part of an object with a known version. All other requests are
+  /// for names, and begin first. Requests below a prefix of virtual= count as data, because the
+  /// prefix's server may be slow and must not use up the requests that are reserved for names.
   [[nodiscard]] static bool IsData(const FetchJob& job) {
     return job.request.is_conditional || job.request.store != 0;
   }
-  /// True if the limits on concurrent requests let a job begin. `running`: the number of running
-  /// requests to all origins.
+  /// True if the limits on concurrent requests allow sending the request of a job. `running`: the
+  /// number of running requests to all origins.
   [[nodiscard]] bool MayBegin(const FetchJob& job, size_t running) const;
 
   enum class Due { kLater, kNow, kTooLate };
   /// Decides whether to send the request of a job now. Extends the deadline of a job that
   /// bandwidth= delays.
   [[nodiscard]] Due DueAt(FetchJob& job, size_t running, Time now) const;
-  /// When the result of DueAt() can change next, unless a running request ends earlier.
+  /// The earliest time when DueAt() may return another result, unless a running request ends
+  /// before.
   [[nodiscard]] Time NextChange(const FetchJob& job, size_t running, Time now) const;
   /// The error of a job for which DueAt() returns kTooLate: the error of the job's last attempt.
   [[nodiscard]] static Error TooLate(const FetchJob& job);
@@ -77,7 +77,7 @@ class FetchPolicy {
   static void WaitForKey(FetchJob& job, Time now);
   /// The time limit of an attempt that begins at `now`.
   [[nodiscard]] static Milliseconds LimitOf(const FetchJob& job, Time now);
-  /// Sends the next attempt of a job to the store, after a cache failed.
+  /// Makes a job, whose request to a cache failed, try the store at `now`.
   static void AskStore(FetchJob& job, Time now) {
     job.asks_store = true;
     job.next = now;
@@ -88,22 +88,23 @@ class FetchPolicy {
       kBytes,    // the reply has the requested bytes
       kVersion,  // the reply has the version that FetchJob::on_disk must be compared with
       kError,    // the request fails with `error`
-      kRepeat,   // another attempt at FetchJob::next
+      kRepeat,   // the request must be sent again at FetchJob::next
     };
     Kind kind = Kind::kRepeat;
     Error error = {};
     /// True if the server refused the credentials, or requires credentials.
     bool is_refused = false;
   };
-  /// Decides what to do after a reply of the store. `verdict`: the result of Judge(). `url`: the
-  /// requested address. `unix_s`: the Unix time on this machine's clock. `refresh`: replaces the
-  /// key that signed the attempt; returns false if no other key is available.
+  /// Decides what a reply of the store means for its job. `verdict`: the result of Judge(). `url`:
+  /// the requested address. `unix_s`: the Unix time on this machine's clock. `refresh`: replaces
+  /// the key that signed the attempt; returns false if no other key is available.
   [[nodiscard]] Decision Decide(FetchJob& job, const HttpReply& reply, Verdict verdict,
                                 std::string_view url, Time now, int64_t unix_s,
                                 const std::function<bool()>& refresh);
 
  private:
-  // True if bandwidth= applies to a job: if the job requests data, or more than kMaxNameBytes.
+  // True if bandwidth= applies to a job: the job reads data, or reads more than kMaxNameBytes of an
+  // object without a known version. Listings and version checks are not charged.
   [[nodiscard]] static bool IsCharged(const FetchJob& job) {
     return job.request.kind == FetchRequest::Kind::kGet && !job.on_disk &&
            (IsData(job) || job.request.range.length > kMaxNameBytes);

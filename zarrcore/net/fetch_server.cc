@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Maximum number of unanswered requests taken from the channel.
+// While this many requests are unanswered, no further ones are received from the channel.
 constexpr size_t kMaxJobs = 8192;
 // How many times a cache is checked for silence within CacheRoute::timeout().
 constexpr int kLooks = 4;
@@ -71,26 +71,26 @@ class FetchServer {
   void BeginDue();
   void Begin(Jobs::iterator job);
   void End(CURL* handle, CURLcode code);
-  // Moves a job whose transfer has ended back to waiting_.
+  // Moves a job whose transfer has ended from running_ to the front of waiting_.
   void Stop(Jobs::iterator job);
   // Directs `get`, the next attempt of a job, to a cache, unless it must go to the store.
   static void ChooseCache(Job& job, HttpGet& get);
-  // True if the reply came from a cache and is not used. The next attempt then goes to the store,
-  // immediately.
+  // If the reply came from a cache and cannot be used, makes the job try the store at once and
+  // returns true.
   bool AsksStore(Jobs::iterator job, const HttpReply& reply, const Verdict& verdict);
-  // Abandons requests to caches that have been silent for too long. Their next attempts go to the
-  // store.
+  // Abandons requests to caches that have been silent for too long, and sends these requests to the
+  // store instead.
   void AbandonSilentCaches();
-  // Decides what to do with a reply. `own`: the received bytes, unless they are in the client's
-  // piece.
+  // Processes a reply: answers the client, or schedules another attempt. `own`: the received bytes
+  // if they went to FetchJob::own, otherwise empty.
   void Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void AnswerBytes(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void AnswerError(Jobs::iterator job, const Error& error);
   void Answer(Jobs::iterator job, FetchAnswer answer);
   void SendAnswers();
   [[nodiscard]] milliseconds Pause() const;
-  // The piece of shared memory for a request. The server must only write to the piece, because the
-  // client can change its contents at any time.
+  // The part of the shared memory for the bytes of a request. The server must never read from it,
+  // because the client can change its contents at any time.
   [[nodiscard]] std::span<std::byte> PieceOf(const FetchRequest& request) const {
     return {memory_ + request.at, static_cast<size_t>(request.length)};
   }
@@ -102,8 +102,9 @@ class FetchServer {
   const std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
   std::deque<Origin> origins_;  // indexed by FetchRequest::store; elements never move
   uint64_t generation_ = 1;
-  uint64_t hello_ = 0;  // the id of the last Hello
-  // Jobs whose transfer has ended return to the front, jobs from disk_ to the end.
+  uint64_t hello_ = 0;  // the id of the last Hello; another id means a new client
+  // Jobs that have no running transfer. A job whose transfer has ended is put at the front, a job
+  // that comes back from disk_ at the end.
   Jobs waiting_;
   Jobs running_;
   FetchDisk disk_;
@@ -355,7 +356,7 @@ void FetchServer::SendAnswers() {
 
 milliseconds FetchServer::Pause() const {
   auto pause = milliseconds(1000);
-  // No event reports that the client has read its answers, so sending is retried.
+  // No event reports that the socket accepts answers again, so sending is retried.
   if (!answers_.empty()) pause = milliseconds(5);
   const auto now = Clock::now();
   for (const Job& job : running_) {
@@ -400,7 +401,7 @@ void FetchServer::Run() {
 
 void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
                     std::unique_ptr<DiskCache> disk, const std::function<void()>& on_refused) {
-  // LoadLibrariesOfFetcher() may have initialized libcurl already. The calls nest.
+  // LoadLibrariesOfFetcher() may have called this function already; libcurl allows repeated calls.
   curl_global_init(CURL_GLOBAL_DEFAULT);
   FetchServer(source, channel, std::move(disk), on_refused).Run();
 }

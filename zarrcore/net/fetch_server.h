@@ -17,9 +17,9 @@
 namespace zarrfs {
 
 /// Serves requests until all copies of the other end of the channel are closed. `disk`: null to
-/// cache nothing on disk. `on_refused`: called before a request fails because the server answered
-/// 401 or 403; it may end the process, and the client then repeats the request. Uses the calling
-/// thread. Credentials and DiskQueue start threads of their own.
+/// cache nothing on disk. `on_refused`: called before a request fails because the store answered
+/// 401 or 403. It may end the process; the client then sends the request to the next server. Uses
+/// the calling thread. Credentials and DiskQueue start threads of their own.
 void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
                     std::unique_ptr<DiskCache> disk = nullptr,
                     const std::function<void()>& on_refused = {});

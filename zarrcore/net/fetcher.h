@@ -23,8 +23,8 @@ inline constexpr size_t kMaxFetchBytes = 8u << 20;
 inline constexpr size_t kMaxListBytes = 4u << 20;
 
 struct Fetched {
-  Version version;      // `etag` as sent, with quotes; the times are Last-Modified, or 0
-  uint64_t offset = 0;  // the offset of the first byte received
+  Version version;      // `etag` as sent, with quotes; its times are Last-Modified; 0 if unknown
+  uint64_t offset = 0;  // the offset in the object of the first byte received
   size_t length = 0;
 };
 

@@ -103,8 +103,8 @@ void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t paren
   FetchChannel::WriteNote(own.memory, fmt::format("{}, {}", state.Text(), user));
   std::function<void()> on_refused;
   if (confine) {
-    // Without Landlock, the process can read a file that replaces another, so the watch needs no
-    // paths.
+    // Without Landlock, this process can read a file even after it was replaced, so only the
+    // secrets need watching.
     if (state.landlock == 0) needs.readable.clear();
     const ReplacementWatch watch(std::move(needs.readable), source);
     on_refused = [watch] { watch.LookNow(); };
@@ -141,8 +141,8 @@ Result<FetcherProcess> FetcherProcess::Start(const RemoteSource& source,
   if (process.pid_ == 0) {
     IgnoreSignals();
     setpgid(0, 0);
-    // The parent-death signal survives exec(2). The new program may hang before it can set the
-    // signal.
+    // The parent-death signal survives exec(2). Setting it here covers a program that hangs before
+    // it can set the signal itself.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     if (execute) execute();

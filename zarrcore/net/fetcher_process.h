@@ -23,9 +23,9 @@ class FetcherProcess {
   FetcherProcess& operator=(FetcherProcess&& other) noexcept;
   ~FetcherProcess() { Kill(); }
 
-  /// Called in the new process before the process reads anything from a server. Drops privileges,
-  /// and changes to another user unless there is a reason to keep the same user, such as
-  /// "disk_cache". Returns the user for logs, such as "uid 0 (disk_cache)".
+  /// Called in the new process before it reads anything from a server. Drops privileges, and
+  /// changes to another user unless there is a reason to keep the same user, such as "disk_cache".
+  /// Returns the user for logs, such as "uid 0 (disk_cache)".
   using Confine = std::function<std::string(std::string_view why_same_user)>;
   /// Called in the new process before RunFetcher(). Executes a program that calls RunFetcher(). If
   /// `Execute` returns, the process itself calls RunFetcher().
@@ -42,13 +42,13 @@ class FetcherProcess {
   /// A descriptor for poll() that becomes readable when the process ends; -1 if there is no
   /// process.
   [[nodiscard]] int fd() const { return ended_.get(); }
-  /// Ends the process and the programs that it has started, and waits briefly for their end.
-  /// Returns the status of the process as from waitpid(2); nullopt if it is unknown.
+  /// Kills the process and the programs that it has started, and waits up to 2 s for the process to
+  /// exit. Returns the status of the process as from waitpid(2); nullopt if it is unknown.
   std::optional<int> Kill();
   /// Releases ownership of the process. The caller must then wait for the child.
   [[nodiscard]] pid_t Release();
-  /// Forgets the process without ending it. Another child of the parent calls Forget(), because
-  /// that child does not own the process.
+  /// Forgets the process without ending it. Must be called in another child that the parent has
+  /// forked, because that child does not own the process.
   void Forget();
 
  private:
@@ -56,8 +56,8 @@ class FetcherProcess {
   Descriptor ended_;
 };
 
-/// Runs the rest of the process, a child of `parent` that Start() has forked. Uses the server's end
-/// and the memory of `channel`, and closes all other descriptors.
+/// The main function of the fetch process, which Start() has forked from `parent`. Uses the
+/// server's end and the memory of `channel`, and closes all other descriptors.
 [[noreturn]] void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t parent,
                              const FetcherProcess::Confine& confine);
 

@@ -76,7 +76,7 @@ std::pair<dev_t, ino_t> IdentityOf(const std::string& path) {
   return {status.st_dev, status.st_ino};
 }
 
-// Adds the files with keys that requests of one origin need.
+// Adds the files with keys that requests to `source` need.
 void AddKeys(const RemoteSource& source, const std::string& home, FetcherNeeds& needs) {
   if (!source.is_s3) {
     const bool uses_netrc = !source.url.empty() && !source.is_virtual;
@@ -91,7 +91,8 @@ void AddKeys(const RemoteSource& source, const std::string& home, FetcherNeeds& 
   needs.starts_programs |= !source.options.anonymous && !profile["credential_process"].empty();
 }
 
-// Identifies the secrets of all origins; "" if none of the files may change.
+// Joins SecretTexts::version of the store and all prefixes; "" if no file of headers= or query= can
+// be read again.
 std::string VersionOfAll(const RemoteSource& source) {
   std::string version;
   ForEachOrigin(source, [&](const RemoteSource& each) { version += each.secrets.version; });
@@ -123,7 +124,7 @@ void LoadLibrariesOfFetcher() {
     if (!(words >> word) || word != "hosts:") continue;
     while (words >> word) {
       if (word.front() == '#') break;
-      // The library is never closed, so the C library finds it loaded.
+      // The library stays open, so the C library later finds it loaded.
       if (word.front() != '[') dlopen(("libnss_" + word + ".so.2").c_str(), RTLD_NOW | RTLD_GLOBAL);
     }
   }
@@ -133,8 +134,8 @@ void LoadLibrariesOfFetcher() {
 struct ReplacementWatch::State {
   std::vector<std::string> paths;
   std::vector<std::pair<dev_t, ino_t>> known;
-  std::vector<RemoteOptions> options;  // the options of all origins
-  std::string version;                 // the secrets' version; "" if no secrets can change
+  std::vector<RemoteOptions> options;  // the options of the store and of each prefix
+  std::string version;                 // VersionOfAll(); "" if no secrets can change
   Mutex mutex;
   CondVar changed;
   uint64_t asked GUARDED_BY(mutex) = 0;  // the number of calls of LookNow()

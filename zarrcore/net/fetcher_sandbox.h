@@ -13,7 +13,7 @@ namespace zarrfs {
 struct FetcherNeeds {
   /// True if a profile has a credential_process, which may be any program.
   bool starts_programs = false;
-  /// Files and folders that are read at run time: those of the resolver and OpenSSL, and files with
+  /// Files and folders that the process reads: those of the resolver and OpenSSL, and files with
   /// keys. Some may not exist.
   std::vector<std::string> readable;
 };

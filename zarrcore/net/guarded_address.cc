@@ -28,7 +28,7 @@ constexpr std::array<Network, 12> kGuarded = {{
     {"fd00:ec2::", 32},               // Amazon's instance services
     {"fd20:ce::", 32},                // Google's instance services
     {"fd00:c1::", 32},                // Oracle's instance services
-    {"::ffff:192.0.0.192", 128},      // Oracle's instance services by IPv4
+    {"::ffff:192.0.0.192", 128},      // metadata service of Oracle's cloud
     {"::ffff:168.63.129.16", 128},    // Azure's instance services
     {"::ffff:100.100.100.200", 128},  // Alibaba's instance services
     {"::ffff:255.255.255.255", 128},  // broadcast

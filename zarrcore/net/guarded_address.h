@@ -21,10 +21,10 @@ namespace zarrfs {
 /// "localhost" and `address` is loopback.
 [[nodiscard]] bool MayConnect(const sockaddr& address, socklen_t length, std::string_view host);
 
-/// The numeric form of the address, for messages.
+/// Returns `address` in numeric form, for messages.
 [[nodiscard]] std::string AddressText(const sockaddr& address, socklen_t length);
 
-/// The host of a URL, without the port. An IPv6 address keeps its brackets.
+/// Returns the host of a URL, without the port. An IPv6 address keeps its brackets.
 [[nodiscard]] std::string_view HostIn(std::string_view url);
 
 }  // namespace zarrfs

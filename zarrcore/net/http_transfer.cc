@@ -18,7 +18,7 @@
 namespace zarrfs {
 namespace {
 
-// How much of an error body is stored, in bytes. This part includes the name of the error.
+// How many bytes of an error body are stored, which is enough for the name of the error.
 constexpr size_t kMaxErrorText = 16u << 10;
 // The maximum values of the headers Retry-After and Age, in seconds.
 constexpr uint64_t kMaxRetryAfter = 3600;
@@ -134,7 +134,7 @@ void HttpTransfer::Prepare(HttpGet get) {
   if (get_.is_guarded) {
     set(CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
     set(CURLOPT_OPENSOCKETDATA, this);
-    // OnRequest() also runs for a GET that reuses an open connection.
+    // OnSocket() checks only new connections; OnRequest() also runs for a GET that reuses one.
     set(CURLOPT_PREREQFUNCTION, &OnRequest);
     set(CURLOPT_PREREQDATA, this);
   }
@@ -288,7 +288,7 @@ const char* HttpTransfer::Contradiction() const {
 
 void HttpTransfer::DecideRange() {
   const ByteRange& range = *get_.range;
-  // Some servers send a part with status 200, so Content-Range decides.
+  // Some servers send part of an object with status 200, so Content-Range decides what was sent.
   const bool is_part =
       reply_.status == 206 || (content_range_.has_value() && !content_range_->IsWhole());
   const auto [first, last, total] = content_range_.value_or(ContentRange{});
@@ -327,7 +327,7 @@ size_t HttpTransfer::TakeBody(std::string_view bytes) {
   skip_ -= skipped;
   bytes.remove_prefix(skipped);
   const size_t taken = static_cast<size_t>(std::min<uint64_t>(due_ - reply_.length, bytes.size()));
-  // A response of unknown length is an error if it exceeds the buffer by even one byte.
+  // Without a Content-Length, only the body itself shows that the response exceeds the buffer.
   if (!get_.range && taken < bytes.size()) {
     reply_.wrong = "a response over the size limit";
     return 0;

@@ -23,8 +23,8 @@ struct HttpGet {
   std::string url;
   std::vector<std::string> headers = {};  // such as "Name: value"
   /// The requested part of an object; nullopt for the whole response, up to the size of `into`,
-  /// such as a listing. A range of length 0 requests the whole object and uses no byte. The reply
-  /// then has the version of an object that is empty or ends before a range.
+  /// such as a listing. A range of length 0 requests the whole object but uses none of its bytes,
+  /// to learn the version of an object that is empty or ends before a range.
   std::optional<ByteRange> range = {};
   std::span<std::byte> into;  // as long as the range, or the maximum size of a whole response
   bool is_s3 = false;         // decides which certificates are trusted
@@ -52,22 +52,23 @@ struct HttpReply {
   int64_t modified_ns = 0;        // Last-Modified; 0 if unknown
   int64_t date_s = 0;             // Date: the server's clock, in Unix time; 0 if unknown
   int64_t age_s = 0;              // Age: how long a cache has stored the response
-  int64_t retry_after_s = 0;      // 0 if the header is absent
+  int64_t retry_after_s = 0;      // Retry-After; 0 without this header
   std::optional<uint64_t> size;   // the size of the object, if known
-  uint64_t offset = 0;            // the offset in the object of the first used byte
+  uint64_t offset = 0;            // the offset in the object of the first byte in `into`
   uint64_t length = 0;            // the number of bytes in `into`
   uint64_t received = 0;          // the number of body bytes received
   bool is_whole = false;          // the response is complete
   bool asked_range = false;       // the request was for a range
   bool of_suffix = false;         // the request was for a suffix range
-  bool is_other_range = false;    // set with `wrong`: the server sent another range
-  bool is_contradictory = false;  // set with `wrong`: headers contradict each other
+  bool is_other_range = false;    // the server sent another range; `wrong` is set, too
+  bool is_contradictory = false;  // headers contradict each other; `wrong` is set, too
   std::string wrong;              // why the bytes are not the requested bytes; "" if they are
   std::string text;               // the beginning of an error body
 };
 
-/// Performs one GET at a time. Used only by the thread of the multi handle, which owns the
-/// connections. Can be reused; each GET gets a new handle().
+/// Performs one GET at a time with libcurl's multi interface, whose multi handle owns the
+/// connections. Used only by the thread of that handle. Can be reused; each GET gets a new
+/// handle().
 class HttpTransfer {
  public:
   /// Maximum number of bytes that are skipped if a server ignores Range or sends an error body.
@@ -75,7 +76,7 @@ class HttpTransfer {
   /// Maximum size of an ETag.
   static constexpr size_t kMaxEtag = 1024;
 
-  /// The numbers of a Content-Range.
+  /// The parsed header Content-Range; nullopt for a number that it lacks.
   struct ContentRange {
     std::optional<uint64_t> first = {};
     std::optional<uint64_t> last = {};
@@ -90,19 +91,20 @@ class HttpTransfer {
   HttpTransfer(const HttpTransfer&) = delete;
   HttpTransfer& operator=(const HttpTransfer&) = delete;
 
-  /// Prepares a GET. curl_multi_add_handle(handle()) then starts it.
+  /// Prepares a GET. The caller starts it with curl_multi_add_handle(handle()).
   void Prepare(HttpGet get);
   [[nodiscard]] CURL* handle() const { return handle_.get(); }
-  /// A number that grows with each part of the response.
+  /// Counts the received headers and parts of the body. If the count stops growing, the server is
+  /// silent.
   [[nodiscard]] uint64_t heard() const { return heard_; }
-  /// Returns the result. Call after the transfer has ended, with curl's code.
+  /// Returns the result. Must be called after the transfer has ended; `code` is libcurl's result.
   [[nodiscard]] HttpReply Finish(CURLcode code);
 
  private:
   static curl_socket_t OnSocket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int OnRequest(void* self, char* address, char* own_address, int port, int own_port);
   void UseProxy();
-  // False if this GET must not be sent to the address. The address is then recorded in refused_.
+  // False if this GET must not be sent to `address`, which is then stored in refused_.
   bool MaySendTo(const sockaddr& address, socklen_t length);
   static size_t OnHeader(char* text, size_t size, size_t count, void* self);
   static size_t OnBody(char* bytes, size_t size, size_t count, void* self);
@@ -111,7 +113,7 @@ class HttpTransfer {
   // Decides which bytes of the body are used. Called after all headers have arrived.
   void Decide();
   void DecideRange();
-  // Returns why the headers do not determine which bytes follow; null if they do.
+  // Returns why the headers do not say which bytes the body has; null if they do.
   [[nodiscard]] const char* Contradiction() const;
   size_t TakeBody(std::string_view bytes);
 

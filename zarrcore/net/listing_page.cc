@@ -16,7 +16,8 @@ namespace {
 constexpr size_t kMaxContinuation = 8u << 10;
 // Maximum length of an ETag. Longer ETags are not used.
 constexpr size_t kMaxEtag = 128;
-// Maximum memory of the parsed tree per byte of XML; "<a/>" takes the most.
+// Maximum memory of the parsed tree per byte of XML; a document of only "<a/>" elements needs the
+// most.
 constexpr uint64_t kTreePerByte = 32;
 
 // Parses a LastModified time. Truncates the time to seconds, as in the header Last-Modified.

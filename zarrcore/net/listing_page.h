@@ -14,10 +14,11 @@ namespace zarrfs {
 
 struct ListingPage {
   std::vector<ListEntry> entries;  // the names directly below the folder
-  // The version of each entry, as a request for the object would return it; nullopt for folders,
-  // and for objects without a strong ETag.
+  // The version of each of the `entries`, as a request for the object would return it; nullopt for
+  // folders, and for objects without a strong ETag.
   std::vector<std::optional<Version>> versions;
-  // True if the page has any name, even if the name is not a valid key, such as the folder's own.
+  // True if the page names anything below the folder, even if the name is not a valid key, or the
+  // folder's own key.
   bool has_any = false;
   std::string continuation;  // the token of the next page; "" for the last page
 };

@@ -1,6 +1,6 @@
 // Follows redirections by web servers, if the option redirects=follow is set.
 //
-// A server that redirects is only trusted to say where an object is. Another host gets no
+// The server that redirects is trusted only with the location of an object. Another host gets no
 // credentials. A redirection from TLS to plain HTTP is not followed. A redirection to a guarded
 // address (guarded_address.h) is not followed either, unless the store itself has that address.
 #pragma once

@@ -303,7 +303,7 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
 
 namespace {
 
-// True if the options of a prefix require signed requests.
+// True if the options of a prefix in a bucket require signed requests.
 bool SayWhoAsks(const VirtualPrefix& prefix, const RemoteOptions& options) {
   const auto words = SplitOptions(prefix.options);
   return !options.profile.empty() || options.requester_pays ||
@@ -324,7 +324,8 @@ Result<RemoteSource> ParsePrefix(const VirtualPrefix& prefix, const RemoteOption
   auto remote = ParseRemoteSource(address, options);
   if (!remote) return remote;
   remote->name = WithoutSlashes(prefix.Text());
-  // ~/.aws is not read for the region and endpoint of an unsigned prefix without a profile.
+  // Marks region and endpoint as known, so ~/.aws is not read for an unsigned prefix without a
+  // profile.
   if (options.anonymous && options.profile.empty()) {
     remote->is_region_known = remote->is_endpoint_known = true;
   }

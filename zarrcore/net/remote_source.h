@@ -36,7 +36,7 @@ struct RemoteOptions {
   bool requester_pays = false;        // pay for requests to a requester-pays bucket
   bool forbidden_is_absent = false;   // 403 means that the object does not exist
   bool follows_redirections = false;  // follow redirections by web servers (net/redirection.h)
-  uint64_t timeout = 60;              // in seconds, until a request finally fails
+  uint64_t timeout = 60;              // in seconds, for all attempts of a request
   uint64_t list_max = 10'000;  // the maximum number of requests to list an array without list_file
   uint64_t connections = 64;   // maximum number of concurrent requests
   uint64_t bandwidth = 0;      // maximum bytes of data per second; 0: no limit
@@ -66,7 +66,7 @@ struct RemoteOptions {
 /// "http://…", "https://…".
 [[nodiscard]] bool IsRemote(std::string_view source);
 
-/// The domain of Amazon's services in `region`.
+/// Returns the domain of Amazon's services in `region`.
 [[nodiscard]] std::string_view AmazonsDomain(std::string_view region);
 
 struct RemoteSource {
@@ -78,8 +78,8 @@ struct RemoteSource {
   std::string
       prefix;  // the prefix of keys in the bucket; ends in a slash unless it is ""; only for S3
   std::string region;  // only for S3
-  // True if an option or the environment sets `region`, or if ~/.aws must not be read for it.
-  // Otherwise `region` is a default, which WithProfile() may replace.
+  // True if WithProfile() must not replace `region` by that of the profile in ~/.aws, because an
+  // option or the environment sets it, or because ~/.aws must not be read.
   bool is_region_known = false;
   bool is_endpoint_known =
       false;  // like is_region_known, for the endpoint, which is Amazon's by default; only for S3
@@ -110,7 +110,8 @@ struct RemoteSource {
 /// of `prefixes` that is not local. Prefixes have their own options; only the `timeout` of
 /// `options` applies to them. Requests below a prefix in a bucket are unsigned unless the prefix
 /// has a profile, requester_pays or anonymous=no. If the options of a bucket do not set its region
-/// and endpoint, the environment does. Fails like ParseRemoteSource() above.
+/// and endpoint, the environment does. Returns the errors of ParseRemoteSource() above, for the
+/// store and for each prefix.
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options,
                                                      std::span<const VirtualPrefix> prefixes);
@@ -131,8 +132,8 @@ void ForEachOrigin(const RemoteSource& source, const Use& use) {
   for (const RemoteSource& prefix : source.prefixes) use(prefix);
 }
 
-/// Moves `secrets`, in the order of ForEachOrigin(), into `source` and its prefixes. False if the
-/// number of `secrets` does not match.
+/// Moves `secrets`, which are in the order of ForEachOrigin(), into `source` and its prefixes.
+/// False if the number of `secrets` does not match.
 bool SetSecretsOfAll(std::vector<SecretTexts> secrets, RemoteSource& source);
 
 /// Returns `source` with its unknown region and endpoint replaced by those of the profile in

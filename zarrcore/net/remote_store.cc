@@ -20,13 +20,13 @@ namespace {
 
 // The maximum number of keys per page in S3.
 constexpr uint32_t kKeysOfAPage = 1000;
-// Maximum number of consecutive pages of a listing without a name, which deleted objects cause, and
-// maximum number of all pages of a listing.
+// Maximum number of consecutive pages without a name in a listing, which deleted objects can cause,
+// and maximum number of all pages of a listing.
 constexpr int kMaxEmptyPages = 1000;
 constexpr int kMaxPages = 100'000;
 // Last-Modified has a resolution of seconds, and web servers derive strong ETags from it.
 constexpr int64_t kWebGranularityNs = 2'000'000'000;
-// The documents that make a folder a node.
+// A folder is a node if it contains one of these documents.
 constexpr std::array<std::string_view, 3> kDocuments = {"zarr.json", ".zarray", ".zgroup"};
 
 // State shared by a RemoteStore, its objects and its listings.
@@ -322,7 +322,8 @@ std::shared_ptr<Store> MakeRemoteStore(std::shared_ptr<const Fetcher> fetcher,
 
 Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& options,
                               const std::function<bool()>& at_once) {
-  // A web server has no folders, so the documents are requested one after the other.
+  // A web server cannot say that a folder exists, so the root's documents are requested one after
+  // the other.
   const bool is_asked_for_documents = !options.is_listed && options.some_key.empty();
   Result<void> found;
   bool is_enough = false;

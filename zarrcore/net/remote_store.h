@@ -25,7 +25,7 @@ struct RemoteStoreOptions {
   std::string name = {};       // see RemoteSource::name
   bool is_listed = false;      // true for a bucket
   std::string some_key = {};   // a key that must exist, if the root need not be a node
-  bool never_changes = false;  // objects need neither an ETag nor Last-Modified
+  bool never_changes = false;  // if true, objects without ETag and Last-Modified are accepted
   uint32_t uid = 0;            // the owner of all objects and folders
   uint32_t gid = 0;
 };
@@ -36,8 +36,8 @@ struct RemoteStoreOptions {
                                                              const RemoteStoreOptions& options);
 
 /// The two steps of OpenRemoteStore(). MakeRemoteStore() sends no request. CheckRemoteStore() calls
-/// `at_once` while it waits for the answer to its first request. If `at_once` returns true, that
-/// answer is ignored, and no other request is sent.
+/// `at_once` while it waits for the answer to its first request. If `at_once` returns true, the
+/// store needs no further check: the answer is ignored, and no other request is sent.
 [[nodiscard]] std::shared_ptr<Store> MakeRemoteStore(std::shared_ptr<const Fetcher> fetcher,
                                                      RemoteStoreOptions options);
 [[nodiscard]] Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& options,

@@ -5,12 +5,13 @@
 namespace zarrfs {
 namespace {
 
-// Refusal rates of up to 1 in 8 are ignored.
+// The limit is not lowered if at most one in this many requests is refused.
 constexpr size_t kTolerated = 8;
 // The limit is divided by this number if a server refuses all requests. Even a server that refuses
 // everything for a moment can handle some requests.
 constexpr size_t kMaxCut = 4;
-// After this many rounds without a refusal, the limit grows by 1/kTolerated.
+// The limit grows by 1/kTolerated after this many batches of requests without a refusal. A batch
+// has as many requests as the limit.
 constexpr size_t kGoodRounds = 4;
 
 }  // namespace

@@ -22,11 +22,11 @@ class RequestLimit {
  private:
   const size_t most_;
   size_t limit_;
-  // The results of requests since the limit was last reviewed. Requests that were sent before the
-  // last change of the limit are not counted.
+  // Requests answered and refused in the current batch, which has as many requests as the limit.
+  // Requests that were sent before the last change of the limit are not counted.
   size_t answered_ = 0;
   size_t refused_ = 0;
-  // Consecutive rounds without a refusal; a round has as many requests as the limit.
+  // The number of consecutive batches without a refusal.
   size_t good_rounds_ = 0;
   Time changed_ = {};
 };

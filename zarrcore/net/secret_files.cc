@@ -33,7 +33,7 @@ std::string ReadUpTo(const Descriptor& file, size_t max) {
   return text;
 }
 
-// True if the path names a descriptor, whose number may later belong to another file.
+// True if the path names a file descriptor, whose number may later belong to another file.
 bool IsDescriptor(std::string_view path) {
   return path.starts_with("/dev/fd/") || path.starts_with("/proc/") || path == "/dev/stdin";
 }
@@ -49,7 +49,7 @@ SecretFile ReadFirst(const std::string& path) {
   return found;
 }
 
-// Reads the file again into `known`. Returns "" on success, otherwise the reason of the failure.
+// Reads the file at `path` again into `known`. Returns the reason if that fails, and "" otherwise.
 std::string Renew(const std::string& path, SecretFile& known) {
   if (path.empty() || !known.owner) return "";
   std::error_code error;

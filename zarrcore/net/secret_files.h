@@ -17,8 +17,8 @@ struct RemoteOptions;
 
 struct SecretFile {
   std::string text = {};
-  /// The user id of the file's owner. nullopt if the path led to a pipe or did not exist; the file
-  /// is then not read again.
+  /// The user id of the file's owner. nullopt if the file must not be read again, because its path
+  /// led to a pipe or did not exist.
   std::optional<uint32_t> owner = {};
 
   bool operator==(const SecretFile&) const = default;
@@ -35,17 +35,17 @@ struct SecretTexts {
   bool operator==(const SecretTexts&) const = default;
 };
 
-/// Reads both files for the first time, at most 64 KiB of each. The text of a file that cannot be
-/// read is "".
+/// Reads the files of headers= and query= for the first time, at most 64 KiB of each. The text of a
+/// file that cannot be read is "".
 [[nodiscard]] SecretTexts ReadSecretFiles(const RemoteOptions& options);
 
 /// Reads the files that have changed into `secrets`. Returns "" on success. If a file has changed
-/// but its old contents are kept, returns the reason. An empty file does not replace old contents,
-/// because it may be about to be written.
+/// but its old contents stay in use, returns the reason. An empty file does not replace old
+/// contents, because it may be about to be written.
 [[nodiscard]] std::string RenewSecrets(const RemoteOptions& options, SecretTexts& secrets);
 
-/// A string of device, inode, size and times of both files. Does not read the files. Pipes and
-/// files that do not exist are omitted.
+/// Returns a string that changes when one of the files changes. It has their device, inode, size
+/// and times, but nothing of pipes and missing files. Does not read the files.
 [[nodiscard]] std::string VersionOfSecrets(const RemoteOptions& options);
 
 /// Overwrites the secrets in memory.

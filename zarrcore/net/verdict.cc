@@ -23,7 +23,7 @@ Verdict Say(Kind kind, ErrorCode code, fmt::format_string<Args...> format, Args&
   return {kind, {code, fmt::format(format, std::forward<Args>(args)...)}, false};
 }
 
-// The content of the first element `tag` in XML, up to the next tag; "" if there is none.
+// Returns the text after the first `tag` in XML, up to the next tag; "" if the tag is missing.
 std::string TextOf(std::string_view tag, std::string_view xml) {
   const size_t begin = xml.find(tag);
   if (begin == xml.npos) return "";
@@ -69,7 +69,7 @@ std::string ProxyIn(std::string_view failure, std::string_view host) {
   return is_host ? "" : fmt::format("{}:{}", name, port);
 }
 
-// The verdict on a missing or incomplete response.
+// Returns the verdict on a missing or incomplete response.
 Verdict JudgeFailure(const HttpReply& reply, const RemoteSource& source, std::string_view what,
                      std::string_view url) {
   const std::string host = HostOf(url);
@@ -152,7 +152,7 @@ Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::stri
   return {};
 }
 
-// The position of the path in an address.
+// Returns the offset of the path in `url`.
 size_t PathOf(std::string_view url) {
   return std::min(url.find('/', url.find("://") + 3), url.size());
 }
@@ -206,7 +206,7 @@ Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std
   if (!source.is_s3 && AddsSlash(reply.location, url)) {
     return Say(Kind::kError, ErrorCode::kNotFound, "{}: no such object", what);
   }
-  // The part after a '?' may be a signature, so it is not shown.
+  // The address is shown only up to the '?', because a signature may follow.
   return Say(
       Kind::kError, ErrorCode::kIo,
       "{}: {} redirects to '{}' (not followed): mount that address if you trust it{}", what,
@@ -214,7 +214,8 @@ Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std
       source.is_s3 || source.options.follows_redirections ? "" : ", or use redirects=follow");
 }
 
-// S3 errors about the request, not the object.
+// Judges an S3 error whose `code` is about the request, not about the object. Returns an empty
+// verdict for any other code.
 Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const RemoteSource& source,
                     std::string_view what, std::string_view url) {
   // MinIO sends InvalidTokenId.

@@ -17,9 +17,9 @@ struct Verdict {
     kBytes,      // the requested bytes were received
     kError,      // a permanent error
     kAgain,      // a transient error, reported if no attempt succeeds
-    kNoRange,    // the object is empty or ends before the range, so its version must be requested
+    kNoRange,    // the object is empty or ends before the range; its version must be requested
     kOtherKey,   // the server does not accept the key; another key may work
-    kOtherTime,  // the clock of this machine is wrong
+    kOtherTime,  // the server rejects the signature's time: this machine's clock is wrong
   };
   Kind kind = Kind::kBytes;
   Error error = {};
@@ -30,8 +30,8 @@ struct Verdict {
 [[nodiscard]] Verdict Judge(const HttpReply& reply, const RemoteSource& source,
                             std::string_view what, std::string_view url);
 
-/// The version of the bytes in `reply`. nullopt if a later version may be indistinguishable, so the
-/// bytes must not be cached.
+/// Returns the version of the bytes in `reply`. nullopt if a later version may look the same, so
+/// the bytes must not be cached.
 [[nodiscard]] std::optional<Version> LastingVersion(const HttpReply& reply,
                                                     const RemoteSource& source);
 

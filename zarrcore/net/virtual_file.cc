@@ -89,7 +89,8 @@ Result<VirtualPrefix> ParseLine(const std::vector<std::string>& words) {
     prefix->options += (prefix->options.empty() ? "" : ",") + EscapeOption(word);
   }
   if (prefix->is_local()) return prefix;
-  // Checks what CheckOption() does not, such as the address of an endpoint.
+  // Checks the options together, and the address of an endpoint, which CheckOption() does not
+  // check.
   const auto source = ParseRemoteSource("", {}, std::span(&*prefix, 1));
   return source ? std::move(prefix) : Result<VirtualPrefix>(Fail(source));
 }

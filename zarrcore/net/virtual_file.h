@@ -7,8 +7,9 @@
 //   file:///data/nc/
 //
 // Blanks separate words. A backslash before a space or a backslash makes that character part of a
-// word. A line may have the options of a store at such an address (remote_source.h), except options
-// for the whole mount, for listings and for absent objects. References need no listings.
+// word. A line may have the options of a store at this kind of address (remote_source.h), except
+// options that apply to the whole mount, to listings (which references do not need), or to absent
+// objects.
 //
 // The file contains no secrets, but it may name files and profiles with secrets, and it says where
 // these secrets are sent. A file that configures credentials must belong to root or to this user,
@@ -24,8 +25,8 @@
 
 namespace zarrfs {
 
-/// Reads the file. If the file configures credentials, checks who may change it. kTooLarge above 64
-/// KiB. The message of an error begins with "virtual_file=`path`".
+/// Reads the file at `path`. If it configures credentials, checks who may change it. kTooLarge
+/// above 64 KiB. The message of an error begins with "virtual_file=`path`".
 [[nodiscard]] Result<std::string> ReadVirtualFile(const std::string& path);
 
 /// Adds the prefixes in `text` to `prefixes`. kInvalidArgument if a line is malformed, if a prefix
