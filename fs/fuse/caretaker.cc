@@ -70,7 +70,8 @@ std::optional<Caretaker::Found> Caretaker::FindChunk(const Place& folder,
   const auto word = folder.node ? naming_.find(*folder.node) : naming_.end();
   const bool in_array = folder.kind == Place::Kind::kNode;
   if (word == naming_.end()) {
-    // The array is unknown. Its chunk names most likely have dots between the numbers.
+    // The journal does not contain the folder. If it is an array's, its chunk names most likely
+    // have dots between the numbers.
     const bool may_be = !folder.node && (IsFlat(name, false) || IsFlat(name, true));
     return may_be ? std::optional(Found{}) : std::nullopt;
   }

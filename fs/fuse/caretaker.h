@@ -36,7 +36,7 @@ class Caretaker {
  private:
   struct Handlers;  // the functions in Operations()
 
-  // The meaning of a folder's id.
+  // What the id of a folder stands for.
   struct Place {
     enum class Kind { kRootOfViews, kNode, kChunkFolder, kStatus };
     Kind kind = Kind::kNode;
@@ -45,7 +45,7 @@ class Caretaker {
     size_t view = 0;
     size_t level = 0;  // for kChunkFolder: the number of coordinates that the folder fixes
   };
-  // The meaning of a name in a folder: a folder, or an unreadable file.
+  // What a name in a folder stands for: a folder, or an unreadable file.
   struct Found {
     bool is_folder = false;
     Place place = {};
@@ -56,9 +56,9 @@ class Caretaker {
   // Finds a name in a folder; nullopt if no chunk, document or folder can have this name.
   [[nodiscard]] std::optional<Found> Find(const Place& folder, const std::string& name) const;
   [[nodiscard]] std::optional<Found> FindChunk(const Place& folder, const std::string& name) const;
-  // The entry of a name; nullopt if the reply must be EIO.
+  // Looks up a name; nullopt if the reply must be EIO.
   [[nodiscard]] std::optional<fuse_entry_param> LookUp(NodeId folder, const std::string& name);
-  // The attributes of an id; nullopt if the id is unknown.
+  // Returns the attributes of an id; nullopt if the id is unknown.
   [[nodiscard]] std::optional<struct stat> Attributes(NodeId id) const;
   [[nodiscard]] fuse_entry_param EntryOf(NodeId id, const struct stat& attributes) const;
 

@@ -71,7 +71,8 @@ ssize_t KeepAnswer(int, iovec* parts, int count, void* kept) {
   return header->len;
 }
 
-// Makes a session read through ReadRequest() and write through `give`. False if libfuse refuses.
+// Makes a session read requests by ReadRequest() and send replies by `give`. False if libfuse
+// refuses.
 bool WriteBy(ssize_t (*give)(int, iovec*, int, void*), fuse_session* session, int fd) {
   fuse_custom_io io{};
   io.read = ReadRequest;
@@ -92,7 +93,7 @@ bool Notify(int device, int code) {
   return write(device, &message, sizeof message) == sizeof message;
 }
 
-// False if the message is not a FUSE_INIT.
+// Parses a FUSE_INIT request. False if the message is no FUSE_INIT.
 bool Parse(std::string_view message, Init& init) {
   if (message.size() < sizeof init.header + kFlags2At) return false;
   std::memcpy(&init.header, message.data(), sizeof init.header);
@@ -124,7 +125,7 @@ void Negotiate(fuse_conn_info& connection, uint32_t connections) {
                                FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
                                FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_EXPORT_SUPPORT;
   // The content of an inode never changes, so a changed mtime must not invalidate its cached pages.
-  // Plain reads are faster than splicing at every size.
+  // Plain reads are faster than splicing, regardless of the size of a READ.
   constexpr unsigned kNotWanted = FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ |
                                   FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE;
   connection.want = (connection.want | (connection.capable & kWanted)) & ~kNotWanted;
@@ -184,7 +185,8 @@ std::string DifferentPromise(std::string_view then, std::string_view now) {
   }
   const fuse_init_out before = parse(then);
   const fuse_init_out after = parse(now);
-  // The other fields, such as max_background, may differ between sessions.
+  // Only these fields are promises. The others, such as max_background, may differ between
+  // sessions.
   const std::tuple<std::string_view, uint32_t, uint32_t> fields[] = {
       {"major", before.major, after.major},
       {"minor", before.minor, after.minor},

@@ -3,7 +3,8 @@
 // A mount lives while an open file description of its /dev/fuse device exists. Through that
 // description, one process after the other can answer the kernel. The only difficulty is FUSE_INIT,
 // which the kernel sends only once. Every new session gets a copy of that message. The kernel uses
-// the first answer, and later answers must promise the same (OnlyGiven).
+// only the answer of the first session, and the answers of later sessions must promise the same
+// features and limits (OnlyGiven).
 #pragma once
 
 #include <fuse_lowlevel.h>

@@ -19,7 +19,7 @@ namespace {
 
 // The maximum number of pending changes; if more are pending, everything is invalidated.
 constexpr size_t kMaxPending = 65536;
-// The delays after which the message for a new epoch is repeated.
+// The delays before InvalidateAll() is repeated, each counted from the previous call.
 constexpr std::array<std::chrono::seconds, 2> kRepeats = {std::chrono::seconds(1),
                                                           std::chrono::seconds(9)};
 constexpr uint32_t kExpireOnly = 1;  // FUSE_EXPIRE_ONLY, which older headers lack
@@ -120,7 +120,7 @@ bool Notifier::SendNames(const Changes& changes) {
   try {
     return find_names_(changes, sender);
   } catch (const std::bad_alloc&) {
-    return false;  // all names are invalidated instead
+    return false;  // the caller invalidates all names instead
   }
 }
 

@@ -39,7 +39,7 @@ class Notifier {
 
   /// See FindInvalidEntries().
   using FindNames = std::function<bool(const Changes& changes, EntryInvalidator& invalidator)>;
-  /// Periodic work, which runs on the notifier's thread. Returns the time of its next run, and
+  /// The notifier's periodic work, which runs on its thread. Returns the time of its next run, and
   /// changes that must be invalidated before that run.
   using Sweep = std::function<std::pair<Clock::time_point, Changes>()>;
 
@@ -55,21 +55,22 @@ class Notifier {
   /// Queues changes of the store. Does not wait for the kernel.
   void Notify(const Changes& changes);
 
-  /// Immediately invalidates the names that `changes` will affect, and waits for the kernel. No
-  /// name may be cached until the changes have happened.
+  /// Called before the store changes (Changes::is_coming). Immediately invalidates the names that
+  /// `changes` will affect, and waits for the kernel. No name may be cached until the changes have
+  /// happened.
   void NotifyNow(const Changes& changes);
 
  private:
   class Sender;
 
   void Run();
-  // Returns the time of the next sweep.
+  // Runs the sweep, and returns the time of the next one.
   Clock::time_point SweepNow();
   void Send(Changes& changes);
   // Invalidates the affected names one by one. False if every name must be invalidated instead.
   bool SendNames(const Changes& changes);
   void InvalidateAll();
-  // Schedules the repetitions of InvalidateAll().
+  // Schedules repetitions of InvalidateAll() after the delays in kRepeats.
   void RepeatInvalidateAll();
   void RepeatIfDue();
 
@@ -77,7 +78,7 @@ class Notifier {
   FindNames find_names_;
   Sweep sweep_;
   std::atomic<bool> can_invalidate_all_ = false;
-  size_t repeats_ = 0;  // the number of repetitions since the last RepeatInvalidateAll()
+  size_t repeats_ = 0;  // how often InvalidateAll() was repeated since RepeatInvalidateAll()
   Clock::time_point repeat_at_ = Clock::time_point::max();
 
   Mutex finding_;  // held while find_names_ runs, because only one thread may call it at a time

@@ -67,7 +67,7 @@ class Reply {
     const fuse_entry_param param = ToParam(*entry);
     fuse_reply_entry(request_, &param);
   }
-  /// Sends the last known entry of a name that could not be looked up.
+  /// Replies to a lookup that failed with the last known entry of the name.
   void Unreadable(const zarrfs::Entry& entry) {
     if (!Claim(RequestResult::kError)) return;
     const fuse_entry_param param = ToParam(entry);

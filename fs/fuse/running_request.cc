@@ -12,8 +12,8 @@
 namespace zarrfs {
 namespace {
 
-// The pauses between rounds of the watching thread: usually, and after a round without a new
-// request.
+// How long the watching thread sleeps between its checks of all threads: usually, and after a check
+// that found no new request.
 constexpr std::chrono::milliseconds kRound{100};
 constexpr std::chrono::milliseconds kIdleRound{400};
 
@@ -80,7 +80,8 @@ bool RunningRequest::WatchOnce() {
                                                         std::memory_order_acq_rel)) {
       continue;
     }
-    // The thread may already run another request, which then gets its PendingRequest early.
+    // The thread may have begun another request since the check, which then gets its PendingRequest
+    // early.
     State state = State::kWatched;
     try {
       place->pending = MakeInterruptible(place->request, place->make_callbacks(place->owner));
@@ -99,7 +100,7 @@ void RunningRequest::StartWatching(std::chrono::seconds long_time) {
       try {
         LogLongRequests(long_time);
       } catch (const std::bad_alloc&) {
-        // Memory has run out. The next round logs the slow requests.
+        // Memory has run out. The next check logs the slow requests.
       }
     }
   }).detach();

@@ -1,5 +1,5 @@
-// RunningRequest: a request that is answered on the thread that received it, without a waiting
-// room.
+// RunningRequest: a request that is answered on the thread that received it, instead of in a
+// waiting room (waiting_room.h).
 //
 // Stores that usually answer fast may also hang, on a failing or overloaded disk. A request that
 // has run for a tenth of a second or longer becomes interruptible, as in a waiting room: an
@@ -69,7 +69,7 @@ class RunningRequest {
     const void* owner = nullptr;
     RequestCallbacks (*make_callbacks)(const void*) = nullptr;
     std::shared_ptr<PendingRequest> pending;  // set in the state kWatched
-    uint64_t count_before = 0;                // `count` at the last round of the watching thread
+    uint64_t count_before = 0;                // `count` when the watching thread last checked
   };
 
   struct Places;
@@ -82,7 +82,8 @@ class RunningRequest {
     return place.state.load(std::memory_order_acquire) == State::kWatched &&
            place.pending->answered.load();
   }
-  // Makes long requests interruptible. True if any request has begun since the last round.
+  // Makes the requests interruptible that were already running at the previous call. True if any
+  // request has begun since that call.
   static bool WatchOnce();
 
   Place& place_;

@@ -33,7 +33,7 @@ std::span<std::byte> ReadBuffer(size_t size) {
 }
 
 // Runs the handler. Returns false if the handler must run again on a thread that may wait. If
-// memory has run out, replies with the last known entry, or with ENOMEM.
+// memory has run out, replies with the last known entry of the name, or with ENOMEM.
 template <typename Handler, typename Fallback>
 bool Run(const Handler& handler, const Fallback& fallback, Reply reply) {
   const MemoryBudget::Work work(ProcessMemory());
@@ -105,7 +105,7 @@ Server::Threads::Slot::Slot(Threads& threads, bool is_data)
 template <typename Handler, typename Interrupted>
 void Server::Answer(fuse_req_t request, Subject subject, Handler handler, Interrupted interrupted) {
   RequestMetrics& metrics = tree_->metrics();
-  // Requests for the status folder are counted separately.
+  // Requests for the status folder are counted as kOther.
   const bool is_status = Tree::IsStatus(subject.id, subject.name);
   const Operation operation = is_status ? Operation::kOther : subject.operation;
   const bool is_data = operation == Operation::kRead;
@@ -130,7 +130,7 @@ void Server::Answer(fuse_req_t request, Subject subject, Handler handler, Interr
         return Run(handler, fallback, {request, fallback.metrics, fallback.counted, own, trial});
       };
       if (!was_tried && run(/*trial=*/true)) return;
-      // The handler lacked memory, so it runs a last time, as the only request that holds memory.
+      // The handler lacked memory, so it runs a last time, with the memory budget to itself.
       const MemoryBudget::Alone alone(ProcessMemory(), [&] { return own->answered.load(); });
       if (alone.granted()) (void)run(/*trial=*/false);
     };
@@ -188,7 +188,7 @@ void Server::List(Reply& reply, NodeId id, uint64_t handle, size_t size, uint64_
   std::vector<char> bytes(size);
   size_t used = 0;
   const int64_t begin_ns = SteadyNowNs();
-  // An entry without an id is sent only as a name, which the kernel then looks up.
+  // For an entry without an id, the reply contains only the name, which the kernel then looks up.
   const auto add = [&](const std::string& name, const Entry& entry, uint64_t next) {
     if (used > 0 && SteadyNowNs() - begin_ns > kLongListing.count()) return false;
     char* const to = bytes.data() + used;

@@ -30,9 +30,9 @@ class Reply;
 struct ServerOptions {
   bool no_epoch = false;  // do not use FUSE_NOTIFY_INC_EPOCH, as if the kernel were older than 6.16
   bool open_messages = false;  // the kernel sends OPEN each time a file is opened
-  // Extended attributes of chunk files say where the chunks are stored.
+  // True if the extended attributes of chunk files say where the chunks are stored.
   bool extended_attributes = false;
-  bool io_uring = false;     // request FUSE over io_uring
+  bool io_uring = false;     // true to use FUSE over io_uring if the kernel supports it
   uint32_t threads = 1;      // number of threads that serve requests
   uint32_t connections = 0;  // number of connections to a store behind a network; otherwise 0
 };
@@ -53,7 +53,7 @@ class Server {
   /// call, the Server and the session must live until the process ends.
   void OnMounted(fuse_session* session);
 
-  /// The progress of requests, excluding requests for the status files and statfs(2).
+  /// The progress of requests. `answered` excludes requests for the status files and statfs(2).
   struct Progress {
     uint64_t answered = 0;
     size_t unanswered = 0;
@@ -101,7 +101,7 @@ class Server {
   // Negotiates the capabilities in FUSE_INIT.
   void Negotiate(fuse_conn_info& connection);
 
-  // The operation of a request, and the file or name that it concerns.
+  // The operation of a request, and the file or name to which it applies.
   struct Subject {
     Operation operation;
     NodeId id;

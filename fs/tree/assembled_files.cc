@@ -16,10 +16,12 @@
 namespace zarrfs {
 namespace {
 
-// The maximum number of one-millisecond waits for the report of a step.
+// The number of milliseconds that CheckStep() waits for the store to report a change before it
+// fails.
 constexpr int kMaxWaits = 1000;
 
-// Returns the first version number, which differs from the numbers of other processes.
+// Returns the number with which this process begins to count versions. It is random, so two
+// processes do not use the same version numbers.
 uint64_t FirstNumber() {
   std::random_device random;
   return uint64_t{random()} << 32;
@@ -52,14 +54,19 @@ bool IsWatched(const Store& store) { return Moment::Now(store).validity().is_kno
 struct AssembledFiles::State {
   std::string path;
   uint64_t number = 0;
-  uint64_t since = 0;  // versions from this number on differ only because names have expired
+  // The number of the oldest version that Get() accepts. Newer versions were made only because a
+  // name expired.
+  uint64_t since = 0;
   Digest digest;
-  std::vector<uint64_t> changes;        // the number of changes of each array
+  // The change counters of the arrays (see ChangesOf()) when the version was made.
+  std::vector<uint64_t> changes;
   int64_t made_ns = 0;                  // the wall clock time before the first request to a source
   std::atomic<int64_t> read_ns = 0;     // when chunks were first read; 0 if no chunk was read yet
-  std::atomic<bool> is_polled = false;  // true if changes of a source may go unreported
-  std::atomic<uint64_t> counted = 0;    // the value of counted_ when `changes` were last compared
-  // The latest change_count() at which the file is known to be unaffected by changes.
+  std::atomic<bool> is_polled = false;  // true if a source may change without a report
+  // The value of AssembledFiles::counted_ when `changes` were last found up to date.
+  std::atomic<uint64_t> counted = 0;
+  // The latest change_count() of the store at which the sources of the file were known to be
+  // unchanged.
   std::atomic<uint64_t> step = 0;
 };
 
@@ -81,7 +88,8 @@ uint64_t AssembledFiles::ChangesAt(std::string_view path) const {
 Result<std::vector<uint64_t>> AssembledFiles::ChangesOf(const Assembled& file) {
   std::vector<uint64_t> changes;
   for (const NodePtr& array : file.arrays) {
-    // Makes a record. From now on, changes of the array and its chunks are counted in the record.
+    // Makes the record of the array, if it has none. From now on, changes of the array and its
+    // chunks are counted in it.
     const auto record = nodes_.table().RecordOfArray(array->path);
     if (!record) return Fail(record);
     changes.push_back(ChangesAt(array->path));
@@ -149,15 +157,15 @@ Result<AssembledFiles::Version> AssembledFiles::Get(const NodeRecord& record, si
 
 bool AssembledFiles::IsNewer(State& state, int64_t ctime_ns) const {
   const int64_t now_ns = RealNowNs();
-  if (ctime_ns > now_ns) state.is_polled = true;  // the time was set by another clock
+  if (ctime_ns > now_ns) state.is_polled = true;  // another clock is ahead
   if (state.is_polled || immutable_ || nodes_.store().ChangesInSteps()) return false;
   int64_t since_ns = 0;
   const bool is_first = state.read_ns.compare_exchange_strong(since_ns, now_ns);
   if (is_first) since_ns = now_ns;
-  // Timestamps of files lag behind the clock.
+  // A file's timestamp lags behind the clock by up to the store's timestamp granularity.
   if (ctime_ns <= since_ns - nodes_.store().TimestampGranularityNs()) return false;
   if (!is_first) return true;
-  // The source changed just before the first read. Waits until later changes get a different
+  // The source changed just before the first read. Waits, so that later changes get a different
   // timestamp.
   (void)WaitOutRacy(nodes_.store());
   state.read_ns = RealNowNs();
@@ -171,7 +179,7 @@ tl::unexpected<Error> AssembledFiles::Stale(const State& state, const Node& arra
 
 void AssembledFiles::Observe(State& state, std::string_view key, Validity validity) {
   if (state.is_polled || validity.is_known()) return;
-  // A very recent change may not be reported yet, even if the object is watched.
+  // A very recent change may not have been reported yet, even if the object is watched.
   if (nodes_.store().Watch(FolderOf(key)) == 0) state.is_polled = true;
 }
 
@@ -205,8 +213,8 @@ Result<void> AssembledFiles::CheckMissing(const Version& version, const Node& ar
   const std::string key = array.chunks->ObjectKey(array.chunks->OuterOf(chunk));
   Observe(state, key, found.validity);
   if (state.is_polled) return {};
-  // The chunk may have existed until a moment ago, so the folder that contained its object is
-  // checked.
+  // The chunk may have been deleted a moment ago. This changes the timestamp of the nearest
+  // existing folder above its object.
   for (std::string_view folder = FolderOf(key);; folder = FolderOf(folder)) {
     const auto info = nodes_.store().Stat(folder);
     if (info && IsNewer(state, info->version.ctime_ns)) return Stale(state, array);
@@ -222,7 +230,7 @@ Result<void> AssembledFiles::CheckStep(const Version& version) {
   State& state = *version.state;
   const uint64_t now = store.change_count();
   if (state.step == now) return {};
-  // The changes of a step are reported right after the step.
+  // change_count() grows before the store reports what has changed. The report follows immediately.
   for (int waits = 0; step_ < now; ++waits) {
     if (!MayWait())
       return Fail(ErrorCode::kWouldBlock, "{}: the store is changing now", state.path);

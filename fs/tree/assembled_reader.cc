@@ -16,13 +16,13 @@ namespace {
 constexpr uint64_t kDisorder = 1u << 20;
 constexpr size_t kReaders = 8;  // the maximum number of readers that are tracked
 
-// The number of bytes that must be read in order before a window is made: at least kMinRun, and at
-// least the size of the window divided by kRunPart.
+// The number of bytes that a reader must have read in order before a window is assembled for it: at
+// least kMinRun, and at least the size of the window divided by kRunPart.
 constexpr uint64_t kMinRun = 1u << 20;
 constexpr uint64_t kRunPart = 32;
 
-// The target size of windows of small chunks, and the size below which windows are useless, in
-// bytes.
+// The size in bytes that windows should reach if chunks are small, and the size below which windows
+// are useless.
 constexpr uint64_t kEnough = 4u << 20;
 constexpr uint64_t kMinWindow = 512u << 10;
 
@@ -147,7 +147,8 @@ Result<std::shared_ptr<const Bytes>> AssembledReader::Get(const Version& version
                                                           const AssembledWindow& window) {
   if (auto kept = chunks_.Find(KeyOf(version, window))) return kept;
   if (reader.run < window.size / kRunPart) return nullptr;
-  // On a thread that may not wait, most of the work could be wasted.
+  // A call to the store that must not wait could fail in the middle of the window, and waste the
+  // work done so far.
   if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "assembling a window takes long");
   switch (readers_.Begin(reader.id, window.offset)) {
     case SequentialReaders::State::kNew:
@@ -190,7 +191,7 @@ void AssembledReader::MakeNext(const Version& version, uint64_t reader,
     try {
       thread_ = std::thread([this] { Work(); });
     } catch (const std::system_error&) {
-      // The reader of the window assembles the window itself.
+      // No thread could be started. The window is assembled when a reader reaches it.
     }
   }
   tasks_.push_back([this, version, reader, next = *next] { (void)Make(version, reader, next); });
@@ -210,7 +211,7 @@ void AssembledReader::Work() {
       const MemoryBudget::Work work(ProcessMemory());
       task();
     } catch (const std::bad_alloc&) {
-      // The reader of the window assembles the window itself.
+      // Memory has run out. The window is assembled when a reader reaches it.
     }
     lock.lock();
   }

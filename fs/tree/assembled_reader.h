@@ -1,11 +1,12 @@
 // AssembledReader: returns the bytes of assembled files, for random and sequential readers.
 //
-// Random reads are assembled from cached chunks. Sequential reads are served from windows
-// (hierarchy/assembled.h). A window is assembled as a whole, in the file's encoding, and is cached
-// instead of its chunks. While one window is read, a thread of this class assembles the next one,
-// if the store is fast and both windows fit into the cache. Windows are cached only if every change
-// of the store would make a new version of the file. A window that was evicted before it was read
-// is not assembled again; its bytes are read from chunks. Thread-safe.
+// Random reads are assembled from cached chunks. Sequential reads are served from windows, which
+// are larger ranges of the file (hierarchy/assembled.h). A window is assembled as a whole, in the
+// file's encoding, and is cached instead of its chunks. While one window is read, a thread of this
+// class assembles the next one, if the store is fast and both windows fit into the cache. Windows
+// are cached only if every change of the store would make a new version of the file. A window that
+// was evicted before it was read is not assembled again; its bytes are read from chunks.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -33,17 +34,19 @@ class SequentialReaders {
     uint64_t id = 0;
     uint64_t run = 0;  // the number of bytes read in order so far
   };
-  /// Records a read of a version of a file, and returns its reader.
+  /// Records a read of a version of a file. Returns the sequential reader to which the read
+  /// belongs.
   [[nodiscard]] Reader OnRead(uint64_t version, uint64_t offset, uint64_t size);
 
   enum class State { kNew, kUnderWay, kMade, kFailed };
-  /// Returns the state of the window at `offset`. A new window becomes kUnderWay; a window that the
-  /// reader has passed is kFailed.
+  /// Returns the state of the window at `offset`. A new window becomes kUnderWay, and the caller
+  /// must assemble it. The state is kFailed if the reader has passed the window or is no longer
+  /// tracked.
   [[nodiscard]] State Begin(uint64_t reader, uint64_t offset);
-  /// Sets the state of a window that was under way.
+  /// Sets the state of a window whose assembly has ended: kMade or kFailed.
   void End(uint64_t reader, uint64_t offset, bool is_made);
   /// Records that the reader has passed everything before `offset`. Returns the offsets of the
-  /// windows before `offset` that did not fail, which can be dropped.
+  /// windows before `offset` whose assembly did not fail. They can be dropped from the cache.
   [[nodiscard]] std::vector<uint64_t> Pass(uint64_t reader, uint64_t offset);
 
  private:
@@ -64,10 +67,12 @@ class SequentialReaders {
 
 class AssembledReader {
  public:
-  /// `is_fast` is true if the store answers fast. For slow stores, FetchAhead reads ahead instead.
+  /// `is_fast`: the store answers fast, so the next window is assembled while one is read. For slow
+  /// stores, FetchAhead reads ahead instead.
   AssembledReader(AssembledFiles& files, ChunkReader& chunks, bool is_fast)
       : files_(files), chunks_(chunks), is_fast_(is_fast) {}
-  /// Aborts the assembly in progress, and joins its thread, which takes little time.
+  /// Aborts the assembly in progress and joins the thread that assembles windows. This takes little
+  /// time.
   ~AssembledReader();
   AssembledReader(const AssembledReader&) = delete;
   AssembledReader& operator=(const AssembledReader&) = delete;
@@ -77,7 +82,7 @@ class AssembledReader {
     std::shared_ptr<const Bytes> owner;  // owns `bytes`; null if `bytes` is in the caller's buffer
   };
   /// Returns bytes of a version from `offset` on: as many as fit in `buffer`, fewer only at the end
-  /// of the file. Fails like AssembledFiles::Read().
+  /// of the file. Returns the errors of AssembledFiles::Read().
   [[nodiscard]] Result<Piece> Read(const AssembledFiles::Version& version, uint64_t offset,
                                    std::span<std::byte> buffer);
 
@@ -85,15 +90,16 @@ class AssembledReader {
   using Version = AssembledFiles::Version;
   using Reader = SequentialReaders::Reader;
 
-  // Returns the bytes of a window; null if they must be assembled from chunks.
+  // Returns the bytes of a window. Null if the caller must read them from chunks instead.
   Result<std::shared_ptr<const Bytes>> Get(const Version& version, const Reader& reader,
                                            const AssembledWindow& window);
   Result<std::shared_ptr<const Bytes>> Make(const Version& version, uint64_t reader,
                                             const AssembledWindow& window);
-  // Queues the assembly of the next window. The reader is at `offset`, in `window`.
+  // Queues the assembly of the window that follows `window`. The reader is at `offset`, in
+  // `window`.
   void MakeNext(const Version& version, uint64_t reader, const AssembledWindow& window,
                 uint64_t offset);
-  // Drops the windows that end before `offset`, which the reader no longer needs.
+  // Drops cached windows that end before `offset`, because `reader` has passed them.
   void DropBefore(const Version& version, uint64_t reader, uint64_t offset);
   [[nodiscard]] std::optional<AssembledWindow> WindowAt(const Version& version,
                                                         uint64_t offset) const;

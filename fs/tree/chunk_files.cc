@@ -54,7 +54,8 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, ListingOf 
   };
   if (what == ListingOf::kNames && !layout.is_sharded() && part.fill_chunk == nullptr) {
     if (slot > 0) return true;
-    // The object was listed, so it exists. Its inode is the latest known one.
+    // The object was listed, so the chunk exists. The entry gets the inode of the latest known
+    // version.
     const InnerIndex chunk{ToNumber(object)};
     const uint32_t epoch = range.epochs->Current(ToNumber(object));
     const NodeId inode = MakeId(range.PositionOf(prefix_.view, chunk), epoch);
@@ -128,8 +129,8 @@ Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add
       if (!has_room || !*has_room) return has_room;
     }
   }
-  // The listing skips chunks that vanished together with their array, so it fails if the array no
-  // longer exists. An empty listing is believed only if the array was seen after it.
+  // Chunks that no longer exist were skipped. If the array itself no longer exists, the listing
+  // fails. If no chunk was found, the array must have been seen after the listing.
   const Age max_age = is_empty ? Age{0} : nodes_.check_age();
   if (const auto gone = nodes_.WhyGone(*prefix_.node.node, max_age)) return tl::unexpected(*gone);
   return true;

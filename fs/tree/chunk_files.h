@@ -13,7 +13,8 @@
 
 namespace zarrfs {
 
-/// The leading coordinates of a chunk folder or chunk file, in one view of an array.
+/// The leading coordinates that all chunks in a chunk folder have in common, in one view of an
+/// array.
 struct ChunkPrefix {
   CurrentNode node;
   size_t view = 0;
@@ -23,8 +24,8 @@ struct ChunkPrefix {
   [[nodiscard]] std::span<const uint64_t> fixed() const { return {at.data(), level}; }
 };
 
-/// Lists chunk files. The position of a file is the slot of its chunk in the stored objects, so a
-/// listing reads each shard index once.
+/// Lists chunk files. Positions number the chunk slots of all stored objects in order, so a listing
+/// reads each shard index once.
 class ChunkFiles final : public FolderPart {
  public:
   /// Lists the chunks of the stored objects in `objects`. Each object is looked up when the listing
@@ -59,7 +60,7 @@ class ChunkFiles final : public FolderPart {
   const std::unique_ptr<StoredObjectsCursor> objects_;  // null if all chunks have files
   // The listing position that `objects_` has reached; nullopt after a failure.
   std::optional<uint64_t> next_ GUARDED_BY(mutex_) = 0;
-  // True if the shard indexes read so far are as valid as the list of objects.
+  // True if every shard index read so far has the same validity as the list of objects.
   bool indexes_are_valid_ GUARDED_BY(mutex_) = true;
 };
 

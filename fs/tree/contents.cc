@@ -14,8 +14,8 @@ ChunkFile ChunkFileOf(const ArrayRange& range, size_t view, InnerIndex chunk,
   return {*range.chunks, part.encoding, part.encoding_number, chunk, location};
 }
 
-// Returns a predicate that is true if an epoch matches the target's inode, which has the epoch
-// modulo kEpochs.
+// Returns a predicate that is true if an epoch matches the target's inode. An inode contains only
+// the epoch modulo kEpochs.
 auto IsEpochOf(const Target& target) {
   return [&target](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
 }
@@ -176,7 +176,7 @@ Result<std::shared_ptr<const std::string>> Contents::MadeTextOf(const Target& ta
 Result<NodePtr> Contents::NodeOf(const Target& target) const {
   const auto is_it = IsEpochOf(target);
   NodeRecord& record = *target.record;
-  NodePtr then;  // the node in the inode's version
+  NodePtr then;  // the node as it was in the version that the inode represents
   bool is_current = false;
   {
     const MutexLock lock(record.mutex);

@@ -43,7 +43,7 @@ class Contents {
     }
   }
 
-  /// The location of a stored chunk, in the version that its inode represents.
+  /// Returns the location of a stored chunk, in the version that the inode of `chunk` represents.
   [[nodiscard]] Result<ChunkLocation> Locate(const Target& chunk) const;
 
   /// The exact size of a chunk file in bytes.
@@ -63,11 +63,11 @@ class Contents {
   /// readers would treat as an absent chunk.
   [[nodiscard]] static Error ErrorOfRead(Error error);
 
-  /// The version of an assembled file that its inode represents.
+  /// Returns the version of an assembled file that the inode of `file` represents.
   [[nodiscard]] Result<AssembledFiles::Version> VersionOf(const Target& file) const;
 
-  /// The versions of assembled files and of documents made from several nodes, by DocumentId(view,
-  /// document, 0).
+  /// The epochs of the versions of assembled files and of documents made from several nodes. The
+  /// key is DocumentId(view, document, 0).
   [[nodiscard]] EpochTable& made_documents() const { return made_documents_; }
 
   /// See ChunkReader::TellOfWanted().
@@ -78,7 +78,8 @@ class Contents {
 
   /// Sets the capacity for decoded chunks in bytes.
   void SetCacheSize(uint64_t bytes) { chunk_reader_.SetCapacity(bytes); }
-  /// Drops a chunk that is larger than the cache, if no reader has read it since the last call.
+  /// Drops a decoded chunk that is larger than the cache, if no reader has read it since the last
+  /// call.
   void Sweep() { chunk_reader_.Sweep(); }
   /// Evicts cached chunks until `bytes` bytes are freed or none are left. Called when memory is
   /// short.
@@ -91,16 +92,18 @@ class Contents {
   Result<FileBytes> ReadDocument(const Target& document, uint64_t offset, size_t most) const;
   Result<FileBytes> ReadAssembledFile(const Target& file, uint64_t offset,
                                       std::span<std::byte> buffer) const;
-  // The contents of a document made from several nodes.
+  // Returns the contents of a document made from several nodes, in the version that its inode
+  // represents.
   Result<std::shared_ptr<const std::string>> MadeTextOf(const Target& document) const;
-  // Opens the stored object in the superseded version that the inode represents. Null if that
-  // version was dropped or cannot be read again.
+  // Opens the stored object `outer` in the superseded version that the inode represents. Null if
+  // that version was dropped or cannot be read again.
   Result<OpenShardPtr> OpenEarlier(const Target& target, OuterIndex outer) const;
-  // The node of a document or stored file, in the inode's version.
+  // Returns the node of a document or stored file, as it was in the version that the inode
+  // represents.
   Result<NodePtr> NodeOf(const Target& document) const;
   Result<FileBytes> ReadStoredFile(const Target& target, uint64_t offset,
                                    std::span<std::byte> buffer) const;
-  // The error for a READ of an unreadable inode.
+  // Returns the error for a READ of an inode that stands for an unreadable file.
   Error WhyUnreadable(const Target& target) const;
   // Like WhyUnreadable(), for a file of a readable node; nullopt if the file is readable, too.
   std::optional<Error> WhyUnreadableIn(const CurrentNode& node, const Target& target) const;

@@ -17,8 +17,8 @@ timespec ToTimespec(int64_t ns) {
   return time;
 }
 
-// Owner, permissions and times of a document. `with_attributes`: the document repeats .zattrs, so
-// it must not have more permissions than .zattrs.
+// Returns the owner, permissions and times of a document. `with_attributes`: the document repeats
+// .zattrs, so it must not have more permissions than .zattrs.
 ObjectInfo InfoOfDocument(const Node& node, bool with_attributes) {
   ObjectInfo info = node.info;
   if (info.is_folder) info.mode &= ~0111u;
@@ -26,8 +26,8 @@ ObjectInfo InfoOfDocument(const Node& node, bool with_attributes) {
   return info;
 }
 
-// The size of an unreadable file: at least one byte, so readers send a READ; the exact size if all
-// chunk files have the same size.
+// Returns the size shown for an unreadable chunk file: the exact size if all chunk files have the
+// same size, otherwise one byte, so readers send a READ.
 uint64_t SizeOfUnreadable(const ArrayRange& range, size_t view) {
   const auto& pipeline = range.chunks->layout().inner_pipeline;
   uint64_t size = pipeline ? pipeline->encoded_size().value_or(1) : 1;
@@ -90,7 +90,7 @@ Entry Entries::MakeFolder(NodeId id, const Node& node) const {
 
 void Entries::SetChunkTimes(const ChunkSource* chunks, const ObjectInfo& folder,
                             Entry& entry) const {
-  // With the option `immutable`, all times stay unchanged.
+  // With the option `immutable`, the times of a folder do not follow changes of its chunks.
   if (options_.immutable || chunks == nullptr) return;
   if (chunks->changed_ns() > folder.version.mtime_ns) {
     entry.attributes.st_mtim = entry.attributes.st_ctim = ToTimespec(chunks->changed_ns());
@@ -154,7 +154,8 @@ Entry Entries::MakeFile(NodeId id, uint32_t epoch, size_t document,
     if (options_.immutable || changed_ns <= info.version.mtime_ns) continue;
     info.version.mtime_ns = info.version.ctime_ns = changed_ns;
   }
-  // Any source of the file may have changed, so the name has no timeout and is looked up each time.
+  // Any source of the file may have changed, so name_timeout stays 0 and the name is looked up each
+  // time.
   const zarrfs::AssembledFile& file = version.file->file;
   return MakeFile(FileKind::kAssembledFile, id, epoch, info,
                   document == kTextDocument ? file.document.size() : file.size);
@@ -223,8 +224,8 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
   }
   if (consolidated && !(*consolidated)->is_too_large) {
     const zarrfs::Consolidated& document = **consolidated;
-    // Readers of consolidated metadata go directly to the chunks, so the nodes in the document are
-    // recorded as known.
+    // Readers of consolidated metadata look up only chunks. So the nodes in a new document are
+    // recorded here, as if they had been looked up.
     const NodeId first = node.record->DocumentId(view, kConsolidatedDocument, 0);
     if (!contents_.made_documents().Known(first, document.text_number)) {
       for (const std::string& path : document.paths) (void)nodes_.Refresh(path, kAnyAge);
@@ -233,7 +234,7 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
     entry.name_timeout = timeouts_.Name(document.version.ctime_ns, document.freshness.validity());
     return entry;
   }
-  // Without the document, readers look up each node, and find the unreadable one.
+  // Without the consolidated document, readers look up each node, and find the unreadable one.
   if (!consolidated) failures_.OnFailure("consolidated metadata", consolidated.error());
   const NodeView& shown = node.node->views[view];
   const auto plain =
@@ -312,7 +313,7 @@ Result<Entry> Entries::UnreadableChunk(const ChunkName& chunk, const Error& erro
   info.mode = 0444;
   Entry entry = MakeFile(FileKind::kUnreadable, MakeUnreadableId(chunk.position()), 0, info,
                          SizeOfUnreadable(*chunk.node.range, chunk.view));
-  // A damaged version stays damaged. Other errors may be temporary.
+  // A damaged object stays damaged until it is replaced. Other errors may be temporary.
   entry.name_timeout =
       error.code == ErrorCode::kDamaged ? timeouts_.Absence({}) : Timeouts::kUnreadableName;
   entry.attribute_timeout = Timeouts::kUnreadableAttributes;
@@ -340,7 +341,8 @@ Result<Entry> Entries::UnreadableFolder(const KnownNode& known, size_t view) con
     if (!folder) info.mode = 0;
   }
   Entry entry = MakeFolder(nodes_.FolderId(*node.record, view), info, Timeouts::kUnreadableName);
-  if (info.mode == 0) entry.attributes.st_mode = S_IFDIR;  // regardless of the option `umask`
+  // With unknown permissions, the folder gets none, even if the option `umask` is set.
+  if (info.mode == 0) entry.attributes.st_mode = S_IFDIR;
   return entry;
 }
 
@@ -353,7 +355,8 @@ Entry Entries::StatusFile(const StatusFiles::Snapshot& file) const {
   info.mode &= ~0111u;
   info.version.mtime_ns = info.version.ctime_ns = file.made_ns;
   return MakeFile(FileKind::kNone, file.id, 0, info,
-                  file.text->size());  // without a timeout, so its name is looked up each time
+                  // The name_timeout of 0 makes the kernel look up the name each time.
+                  file.text->size());
 }
 
 }  // namespace zarrfs

@@ -31,7 +31,7 @@ Changes EpochLimit::Sweep(Nodes& nodes) {
   }
   for (const auto& [record, table] : tables) {
     const auto current = nodes.Refresh(record->path, kAnyAge);
-    // Skips the tables of replaced layouts, which are dropped anyway, and arrays that cannot be
+    // Skips the tables of replaced layouts, which will be dropped anyway, and arrays that cannot be
     // read now.
     if (!current || current->range == nullptr || current->range->epochs != table) continue;
     const ChunkSource& chunks = *current->range->chunks;

@@ -24,8 +24,9 @@ class EpochLimit {
  public:
   explicit EpochLimit(uint64_t bytes) : limit_(bytes) {}
 
-  /// Returns the objects whose names must be invalidated before the next call; none below the
-  /// limit.
+  /// Drops the epochs of the objects that the last call selected, unless they were used since then,
+  /// and selects others. Returns the selected objects, whose names must be invalidated before the
+  /// next call; none below the limit.
   [[nodiscard]] Changes Sweep(Nodes& nodes);
 
  private:

@@ -124,7 +124,7 @@ void FailureLog::OnReport(const Error& error) {
   Add(line);
   if (is_damage) damage_.fetch_add(1, std::memory_order_relaxed);
   if (!is_logging_) return;
-  // Several reports may be about one undamaged object, so reports are throttled by message.
+  // Several reports may be about one undamaged object, so they are throttled by message instead.
   throttle_.Report(is_damage ? ObjectOf(line) : line, line, LogThrottle::Clock::now(), is_damage);
 }
 

@@ -26,7 +26,7 @@ class LogThrottle {
  public:
   using Clock = std::chrono::steady_clock;
   /// The minimum time between two messages about one object. In this time, messages about at most
-  /// kMaxObjects objects are logged. Messages about other objects are only counted, all together.
+  /// kMaxObjects objects are logged. Messages about other objects only increment a common count.
   static constexpr std::chrono::seconds kPeriod{60};
   static constexpr size_t kMaxObjects = 256;
 
@@ -38,7 +38,8 @@ class LogThrottle {
   void Report(std::string_view object, std::string_view line, Clock::time_point now,
               bool told_elsewhere = false);
 
-  /// Counts an event of `object` that another component reports.
+  /// Counts an event of `object` without logging `line`, because the event is also passed to
+  /// Report().
   void Count(std::string_view object, std::string_view line, Clock::time_point now);
 
   /// Logs the counts of messages that were not logged, for each kPeriod that has ended. Returns
@@ -50,22 +51,24 @@ class LogThrottle {
     std::string line;  // the latest message
     Clock::time_point said;
     uint64_t again = 0;
-    bool is_counted_elsewhere = false;  // the next Count() is for the message that was just logged
+    bool is_counted_elsewhere = false;  // ignore the next Count(), which is for the logged message
   };
-  // Adds an object; null if the table is full.
+  // Adds an object to the table. Null if the table is full and each object was logged less than
+  // kPeriod ago.
   Object* Make(std::string_view object, Clock::time_point now, std::vector<std::string>& lines)
       REQUIRES(mutex_);
-  // Adds a line with the count of an object, if anything was counted and kPeriod is over.
+  // Adds a line that says how often the object's message has recurred, if it has and kPeriod is
+  // over.
   static void AddSummary(Object& object, Clock::time_point now, std::vector<std::string>& lines);
   void AddOthers(Clock::time_point now, std::vector<std::string>& lines) REQUIRES(mutex_);
-  // Calls `add` with the lock held, then logs the lines that `add` has added.
+  // Calls `add` with the lock held, then unlocks and logs the lines that `add` has added.
   template <typename Add>
   void Say(Add add);
 
   const std::function<void(std::string_view)> say_;
   Mutex mutex_;
   std::map<std::string, Object, std::less<>> objects_ GUARDED_BY(mutex_);
-  // The number of messages about objects beyond kMaxObjects.
+  // The number of messages about objects for which `objects_` had no room.
   uint64_t others_ GUARDED_BY(mutex_) = 0;
   Clock::time_point others_since_ GUARDED_BY(mutex_);
 };
@@ -82,10 +85,10 @@ class FailureLog {
   /// Records a failed request: its description and its error. Damage is only counted, because
   /// OnReport() logs it. kStale is ignored, because it is normal for files that were replaced.
   void OnFailure(std::string_view what, const Error& error);
-  /// Adds to .zarrfs/errors a line that was already logged.
+  /// Adds to .zarrfs/errors a line that is already in the log.
   void Add(std::string_view line);
 
-  /// Starts to log reports. Earlier reports are part of the error of opening the store.
+  /// Starts to log problems. Earlier problems are part of the error of opening the store.
   void StartLogging() { is_logging_ = true; }
 
   /// The latest lines, from oldest to newest. Text() joins them, each followed by a newline.
@@ -94,7 +97,7 @@ class FailureLog {
   /// The number of damaged objects found.
   [[nodiscard]] uint64_t damage() const { return damage_.load(std::memory_order_relaxed); }
 
-  /// Logs the counts of throttled lines. Returns the time of the next call.
+  /// Logs the counts of throttled messages. Returns when to call Sweep() again.
   LogThrottle::Clock::time_point Sweep(LogThrottle::Clock::time_point now) {
     return throttle_.Sweep(now);
   }

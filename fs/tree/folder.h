@@ -61,7 +61,7 @@ class ListingTable {
     return state.current != 0;
   }
 
-  /// Closes a handle that listed nothing, so the kernel's cached listing has not changed.
+  /// Closes a handle that was never listed, so the kernel's cached listing has not changed.
   void Close(uint64_t folder) {
     const MutexLock lock(mutex_);
     const auto found = folders_.find(folder);
@@ -86,12 +86,12 @@ class ListingTable {
   }
 
  private:
-  // The maximum number of folders without an open handle.
+  // The number of folders above which those without an open handle are forgotten.
   static constexpr size_t kMaxFolders = 4096;
   struct Folder {
     uint32_t handles = 0;
-    bool is_mixed = false;  // some entries were listed at another count, or at an unknown one
-    uint64_t opened = 0;    // the count of the first handle
+    bool is_mixed = false;  // true if entries may have been listed at different or unknown counts
+    uint64_t opened = 0;    // the change_count() when the first handle was opened
     // The change_count() at which the kernel's listing is current; 0 for none.
     uint64_t current = 0;
   };
@@ -101,8 +101,8 @@ class ListingTable {
 
 class Folder {
  public:
-  /// `documents` may be null; it has fewer than kRest entries. `count`: the store's change_count()
-  /// before the first request to the store.
+  /// `documents` lists the node's metadata files; it may be null. `rest` lists all other entries.
+  /// `count`: the store's change_count() before the first request to the store.
   Folder(NodeId id, uint64_t count, const Timeouts& timeouts, std::unique_ptr<FolderPart> documents,
          std::unique_ptr<FolderPart> rest)
       : id_(id),
@@ -117,7 +117,7 @@ class Folder {
   [[nodiscard]] NodeId id() const { return id_; }
 
   /// Loads the data of a listing. Do not call it if Open() returned true, because the kernel may
-  /// then request no listing.
+  /// then never request the listing.
   [[nodiscard]] Result<void> Prepare() {
     return rest_ != nullptr ? rest_->Prepare() : Result<void>();
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr NodeId kUnknownInode = 0xffffffff;  // the inode of a listed name whose inode is unknown
 
-// A part of a folder. Its entries are fixed when the folder is opened.
+// A part of a folder that lists its entries by a function.
 class FixedPart final : public FolderPart {
  public:
   using ListFrom = std::function<Result<bool>(uint64_t from, const AddEntry& add)>;
@@ -29,13 +29,13 @@ class FixedPart final : public FolderPart {
   const std::function<Validity()> validity_;
 };
 
-// The maximum age of answers about listed nodes. A slow store is asked about all of them when the
-// folder is opened, so later any age is accepted.
+// Returns the maximum age of the answers that a listing accepts about nodes. A slow store is asked
+// about all nodes when the folder is opened, so answers of any age are accepted later.
 Age AgeOfListed(const Nodes& nodes) {
   return nodes.store().AnswersFast() ? nodes.check_age() : kAnyAge;
 }
 
-// The folders of the views that the root lists. Positions are view numbers.
+// Lists the folders of the views that the root shows. Positions are view numbers.
 std::unique_ptr<FolderPart> ViewFolders(const Entries& entries, const CurrentNode& root,
                                         const ViewSet& listed) {
   return std::make_unique<FixedPart>(
@@ -50,13 +50,15 @@ std::unique_ptr<FolderPart> ViewFolders(const Entries& entries, const CurrentNod
       [node = root.node] { return node->freshness.validity(); });
 }
 
-// Decides whether a group has few enough nodes below it for a consolidated document.
+// Decides whether a group has few enough nodes below it for a consolidated document. `takes_long`
+// returns true if `ask`, which decides, may take long.
 struct MayConsolidate {
   std::function<bool()> takes_long;
   std::function<Result<bool>()> ask;
 };
 
-// True if a view shows a consolidated document of a node; nullopt if MayConsolidate must decide.
+// Returns whether a view shows a consolidated document of a node; nullopt if MayConsolidate must
+// decide.
 std::optional<bool> KnowsConsolidated(const Nodes& nodes, const Node& node, size_t view) {
   if (node.views[view].consolidated.empty()) return false;
   const auto known = nodes.consolidated().Known(node, view);
@@ -65,14 +67,14 @@ std::optional<bool> KnowsConsolidated(const Nodes& nodes, const Node& node, size
   return std::nullopt;
 }
 
-// The metadata files of a node in one view. Positions are document numbers.
+// Lists the metadata files of a node in one view. The position of a file is its document number.
 std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& contents,
                                           const Entries& entries, const CurrentNode& node,
                                           size_t view, MayConsolidate may_consolidate) {
   return std::make_unique<FixedPart>([&nodes, &contents, &entries, node, view, may_consolidate](
                                          uint64_t from, const AddEntry& add) -> Result<bool> {
-    // A listing may not need a document made from several nodes, so the document is not made here.
-    // The entry has the inode of the latest known version, which is probably current.
+    // Making a document from several nodes is left to the lookup, because a listing may not need
+    // the document. The entry has the inode of the latest known version, which is probably current.
     const auto made = [&](size_t document) {
       const uint32_t epoch = contents.made_documents().Current(
           node.record->DocumentId(view, VersionedDocument(document), 0));
@@ -81,8 +83,8 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
     const NodeView& shown = node.node->views[view];
     auto has_consolidated = KnowsConsolidated(nodes, *node.node, view);
     bool is_begun = false;
-    // The decision about the consolidated document comes last and in a separate reply, because it
-    // may take long.
+    // Whether the group has a consolidated document is decided last and in a separate reply,
+    // because it may take long.
     const auto decide = [&]() -> Result<bool> {
       if (has_consolidated) return *has_consolidated;
       auto has = may_consolidate.ask();
@@ -107,7 +109,8 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
       }
       const FileKind kind = KindOfDocument(node.node->path, view, d);
       if (kind == FileKind::kAssembledFile) {
-        // Lookup checks whether an assembled file can be shown.
+        // Only a lookup checks whether the file can be shown. The listing omits the file if an
+        // earlier check found that it cannot.
         const auto known = nodes.files().Known(node.node->path, view);
         if (known != nullptr && known->file.document.empty()) continue;
         if (!add(name, made(d), d + 1)) return false;
@@ -117,7 +120,8 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
       auto entry = kind == FileKind::kMadeDocument ? Result<Entry>(made(d))
                                                    : entries.Document(node, view, d);
       if (!entry) return Fail(entry);
-      // If the folder was opened a while ago, the kernel must look up the name again.
+      // The node may have been read a while ago. Its entry then has only the inode, so the kernel
+      // must look up the name again.
       if (!nodes.hierarchy().IsFresh(*node.node, nodes.check_age())) {
         entry = NameOnly(entry->attributes.st_ino, S_IFREG);
       }
@@ -135,7 +139,7 @@ Result<Valid<std::vector<std::string>>> NamesBelow(const Nodes& nodes, const Nod
   const Hierarchy& hierarchy = nodes.hierarchy();
   Valid<std::vector<std::string>> names;
   if (nodes.store().AnswersFast()) {
-    // The listing checks which of the names are nodes.
+    // ChildFolders will check which of the names are nodes.
     has_others = true;
     names.validity = Moment::Now(nodes.store()).validity() & group.freshness.validity();
     auto below = hierarchy.CandidateNames(group);
@@ -154,8 +158,8 @@ Result<Valid<std::vector<std::string>>> NamesBelow(const Nodes& nodes, const Nod
   return names;
 }
 
-// The nodes and files below a group. Positions are indexes of `names_`; some names may not be
-// nodes.
+// Lists the nodes and files below a group. The position of an entry is the index of its name in
+// `names_`. Names that do not belong to a node or file are skipped.
 class ChildFolders final : public FolderPart {
  public:
   ChildFolders(Nodes& nodes, const Entries& entries, FailureLog& failures, const CurrentNode& group,
@@ -180,8 +184,8 @@ class ChildFolders final : public FolderPart {
       if (!added || !*added) return added;
       if (i == checked_) ++checked_;
     }
-    // The listing left out children that vanished with their group, so it fails if the group no
-    // longer exists. If children vanished, or none were found, the group must have been seen after
+    // Names that were not found were skipped. If the group itself no longer exists, the listing
+    // fails. If a name was not found, or there are no names, the group must have been seen after
     // the listing.
     const Age max_age = has_vanished_ || names_.empty() ? Age{0} : nodes_.check_age();
     const auto gone = has_others_ ? nodes_.WhyGone(*group_, max_age) : std::nullopt;
@@ -189,15 +193,14 @@ class ChildFolders final : public FolderPart {
     return true;
   }
 
-  // The validity of the listing; unknown unless the folder was listed from its beginning to its
-  // end.
+  // Returns the validity of the listing; unknown unless all names were listed.
   Validity validity() const override {
     const MutexLock lock(mutex_);
     return are_loaded_ && checked_ == names_.size() ? validity_ & group_->freshness.validity()
                                                     : Validity();
   }
 
-  // True if there are more than `most` names, some of which may not be nodes.
+  // True if the group has more than `most` names, including names that may not belong to nodes.
   bool MayHaveMoreThan(size_t most) const {
     const MutexLock lock(mutex_);
     return names_.size() > most;
@@ -267,14 +270,14 @@ class ChildFolders final : public FolderPart {
   bool has_others_ GUARDED_BY(mutex_) = false;    // true if the folder may have unlisted names
   bool has_vanished_ GUARDED_BY(mutex_) = false;  // true if a name was not found when it was listed
   std::vector<std::string> names_ GUARDED_BY(mutex_);
-  // The number of names, from the first on, that were listed.
+  // The number of names, from the first one on, that were listed.
   uint64_t checked_ GUARDED_BY(mutex_) = 0;
-  Validity validity_ GUARDED_BY(mutex_);  // the validity of the checked names
+  Validity validity_ GUARDED_BY(mutex_);  // the validity of the first `checked_` names
 };
 
-// The files of the nodes below a group, and the folders of its groups, in a view that shows
-// assembled files. The position of a file is twice the index of its name in `names`. The position
-// of a folder is one more.
+// Lists the assembled files of a group and of the nodes below it, and the folders of the groups
+// below it, in a view that shows assembled files. The position of a file is twice the index of its
+// node's name in `names`. The position of a folder is one more.
 std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& contents,
                                                const Entries& entries, FailureLog& failures,
                                                const CurrentNode& group, size_t view,
@@ -286,7 +289,7 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
     if (!name) return Fail(name);
     const auto record = nodes.table().RecordOf(path);
     if (!record) return Fail(record);
-    // The sources of the file are read at lookup.
+    // The file's sources are read at lookup, so the entry has the latest known inode.
     const uint32_t epoch = contents.made_documents().Current((*record)->DocumentId(view, 0, 0));
     return add(*name, NameOnly((*record)->DocumentId(view, 0, epoch), S_IFREG), next);
   };
@@ -311,7 +314,8 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
             if (!has_file) return Fail(has_file);
             if (*has_file) added = add_file(path, add, at + 1);
           } else if (!is_readable && !name.empty()) {
-            // A lookup finds the folder, too, because the node may be a group.
+            // An unreadable node may be a group, so it is listed as a folder, which a lookup finds,
+            // too.
             added = add(name, NameOnly(kUnknownInode, S_IFDIR), at + 1);
           } else if (!name.empty() && child->outline->is_group) {
             added = add(name, entries.Folder(*child, view), at + 1);
@@ -323,8 +327,8 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
       });
 }
 
-// The chunk folders with the sorted `coordinates` along the next axis, or with all coordinates
-// below `count`. The position of a folder is its coordinate.
+// Lists the chunk folders for the axis after `prefix`: those with the sorted `coordinates`, or all
+// with coordinates below `count`. The position of a folder is its coordinate.
 std::unique_ptr<FolderPart> ChunkFolders(const Entries& entries, const ChunkPrefix& prefix,
                                          std::vector<uint64_t> coordinates, uint64_t count) {
   return std::make_unique<FixedPart>([&entries, prefix, coordinates = std::move(coordinates),
@@ -343,7 +347,7 @@ std::unique_ptr<FolderPart> ChunkFolders(const Entries& entries, const ChunkPref
   });
 }
 
-// The folder "c" that contains all chunks of an array. Its position is 0.
+// Lists the folder "c" that contains all chunks of an array. Its position is 0.
 std::unique_ptr<FolderPart> ChunkRoot(const Entries& entries, const CurrentNode& node,
                                       size_t view) {
   return std::make_unique<FixedPart>([&entries, node, view](uint64_t from, const AddEntry& add) {
@@ -351,7 +355,7 @@ std::unique_ptr<FolderPart> ChunkRoot(const Entries& entries, const CurrentNode&
   });
 }
 
-// The files of the status folder. Positions are indexes of `names`.
+// Lists the files of the status folder. Positions are indexes of `names`.
 std::unique_ptr<FolderPart> StatusNames(std::vector<std::string> names) {
   return std::make_unique<FixedPart>(
       [names = std::move(names)](uint64_t from, const AddEntry& add) {
@@ -426,7 +430,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
   const size_t rank = node.range->rank();
   const ChunkPrefix prefix{node, target.view, target.prefix, target.level};
   for (size_t d = 0; d < prefix.level; ++d) {
-    // A folder of an older layout, outside the current array, is empty.
+    // The folder may belong to an older layout. Outside the current array, it is empty.
     if (prefix.at[d] >= layout.inner_grid.counts()[d]) return nullptr;
   }
   if (layout.inner_grid.size() == 0) return nullptr;
@@ -450,7 +454,8 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
     return ChunkFolders(entries_, prefix, std::move(*coordinates), 0);
   }
   if (has_all) {
-    // The objects are contiguous, because the prefix fixes all axes except the last one, or none.
+    // The stored objects below `prefix` have consecutive numbers, because `prefix` fixes all axes
+    // except the last one, or none.
     ChunkCoordinates at{};
     for (size_t d = 0; d < prefix.level; ++d) at[d] = layout.PlaceOf(d, prefix.at[d]).outer;
     const uint64_t first = layout.outer_grid.Linear({at.data(), rank});

@@ -28,8 +28,8 @@ class Folders {
   [[nodiscard]] std::unique_ptr<Folder> OpenStatus(const StatusFiles& files) const;
 
  private:
-  // The chunks of an array below a prefix, as chunk files or as folders; null if the prefix has no
-  // chunks.
+  // Returns the part of a folder that lists the chunks of an array below a prefix, as chunk files
+  // or as folders. Null if it has nothing to list.
   Result<std::unique_ptr<FolderPart>> ChunksBelow(const CurrentNode& node,
                                                   const Target& target) const;
 

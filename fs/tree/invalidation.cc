@@ -10,11 +10,13 @@ namespace {
 
 // The changes of one node.
 struct NodeChanges {
-  // Keys that probably belong to stored objects or to folders of stored objects.
+  // Changed keys below the node. Most belong to stored objects or to folders of stored objects.
   std::vector<std::string> objects;
-  std::set<std::string> children;  // the names of other changed children
-  bool is_itself = false;          // the node's documents have changed
-  bool is_everything = false;      // the node's folder, or too many names below it, have changed
+  // Names in the node's folder that have changed, or that contain a change. Excludes stored
+  // objects.
+  std::set<std::string> children;
+  bool is_itself = false;      // true if the node's documents may have changed
+  bool is_everything = false;  // true if anything in the node's folder may have changed
 };
 
 class Finder {
@@ -29,13 +31,14 @@ class Finder {
       if (owner == nullptr) continue;
       NodeChanges& changed = changed_[owner];
       changed.is_itself = true;
-      // A change of a group's folder does not affect the nodes below the group, which have their
-      // own folders.
+      // A report about an array's folder affects all chunks of the array. A report about a group's
+      // folder does not affect the nodes below the group, which have folders of their own.
       changed.is_everything = changed.is_everything || RangeOf(*owner) != nullptr;
     }
     bool has_changed_nodes = false;
     for (auto& [record, changed] : changed_) {
-      // Handles the node first, because an object outside the old layout may be inside the new one.
+      // Handles the node's documents first, because an object outside the old layout may be inside
+      // the new one.
       if (changed.is_itself) AddNode(*record, changed);
       AddObjects(*record, changed);
       has_changed_nodes = has_changed_nodes || changed.is_itself;
@@ -58,7 +61,7 @@ class Finder {
 
   void Collect(const std::string& key) {
     NodeRecord* const owner = nodes_.OwnerOf(key);
-    if (owner == nullptr) return;  // no name below the root was looked up
+    if (owner == nullptr) return;  // not even the root was used, so no name was looked up
     NodeChanges& changed = changed_[owner];
     if (key.size() == owner->path.size()) {
       changed.is_itself = changed.is_everything = true;
@@ -76,7 +79,8 @@ class Finder {
   void Drop(const NodeRecord& folder, size_t view, const std::string& name) {
     Drop(nodes_.FolderId(folder, view), name);
   }
-  // Drops the names of a node in a view: the name of its folder, of its file, or both.
+  // Drops the name of a node's folder in a view, and the name of its assembled file if the view
+  // shows such files.
   void DropNode(const NodeRecord& group, size_t view, const std::string& name) {
     Drop(group, view, name);
     const std::string_view suffix = AllViews()[view]->suffix();
@@ -94,11 +98,11 @@ class Finder {
     invalidator_.CheckEntry(folder, name);
   }
 
-  // Invalidates the names in a chunk folder that is no longer watched. The names in other folders
-  // are unknown.
+  // Invalidates the names in a chunk folder that is no longer watched. If `folder` is a node's own
+  // folder, the names in it are unknown, and all names must be invalidated.
   void Expire(const std::string& folder) {
     NodeRecord* const owner = nodes_.OwnerOf(folder);
-    if (owner == nullptr) return;  // no name below the root was looked up
+    if (owner == nullptr) return;  // not even the root was used, so no name was looked up
     if (owner->path.size() == folder.size()) {
       are_all_named_ = false;
       return;
@@ -108,7 +112,7 @@ class Finder {
     AddObjects(*owner, changed);
   }
 
-  // The latest known chunks of an array, even if they were evicted.
+  // Returns the latest known chunks of an array. Reads the metadata again if they were evicted.
   RangePtr RangeOf(NodeRecord& record) {
     const CurrentNode last = nodes_.table().LastSeen(record);
     if (last.node != nullptr || last.range != nullptr) return last.range;
@@ -121,7 +125,7 @@ class Finder {
     const auto now = nodes_.Refresh(record.path);
     const auto [is_another, ranges] = nodes_.table().TakeChange(record, now.has_value());
     const bool is_everything = is_another || changed.is_everything;
-    // A change of a group affects everything below it.
+    // Everything below the node is affected, and cannot be named here.
     if (is_everything && nodes_.table().HasBelow(record.path)) are_all_named_ = false;
     if (record.path.empty()) (void)invalidator_.InvalidateFolder(kRootId);
     const NodeRecord* const parent =
@@ -138,7 +142,7 @@ class Finder {
       // The kernel may have cached that a child does not exist, so the names of all changed
       // children are dropped.
       for (const std::string& child : changed.children) DropNode(record, view, child);
-      // An array that grows may get its first chunks.
+      // An array that has grown may have its first chunks, and the folder that contains them.
       if (current == nullptr || !current->views[view].shown) continue;
       const std::string_view chunks = current->views[view].naming.Folder(current->rank());
       if (!chunks.empty()) Check(nodes_.FolderId(record, view), std::string(chunks));
@@ -154,7 +158,8 @@ class Finder {
     const auto& layout = range->chunks->layout();
     const auto& counts = layout.inner_grid.counts();
     for (const std::string& key : changed.objects) {
-      // A change of a folder affects the permissions of all stored objects below the folder.
+      // The key may be that of a folder. Its change affects the permissions of all stored objects
+      // below it.
       Box box;
       const auto fixed = range->chunks->PrefixOfKey(key, box.first);
       if (!fixed) continue;
@@ -193,7 +198,8 @@ class Finder {
     }
   }
 
-  // Drops the names of chunks in the array's own folder; `at` is fixed up to `level`.
+  // Drops the names of chunks in the array's own folder. The first `level` coordinates are those in
+  // `at`; the others vary within `box`.
   void AddFlat(const ArrayRange& range, size_t view, const Box& box, ChunkCoordinates& at,
                size_t level) {
     if (level == range.rank()) {
@@ -205,7 +211,7 @@ class Finder {
     }
   }
 
-  // Drops the names of chunks in a folder of chunks, and in the folders below it.
+  // Drops the names of the chunks of `box` in a chunk folder and in the folders below it.
   void AddLevel(const ArrayRange& range, size_t view, const Box& box, ChunkCoordinates& at,
                 size_t level, NodeId folder) {
     if (!invalidator_.InvalidateFolder(folder)) return;
@@ -262,7 +268,7 @@ class Finder {
   std::map<NodeRecord*, NodeChanges> changed_;
   size_t left_ = kMaxInvalidatedEntries;
   bool are_all_named_ = true;
-  bool are_dropped_ = true;  // true if names are dropped; false if they are only checked again
+  bool are_dropped_ = true;  // true to drop names; false to only have them checked
 };
 
 }  // namespace

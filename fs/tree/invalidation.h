@@ -23,13 +23,13 @@ class EntryInvalidator {
  public:
   virtual ~EntryInvalidator() = default;
 
-  /// The attributes of a folder may have changed. Returns false if the kernel knows neither the
-  /// folder nor any name in it.
+  /// Called if the attributes of a folder may have changed. Returns false if the kernel knows
+  /// neither the folder nor any name in it.
   virtual bool InvalidateFolder(NodeId folder) = 0;
-  /// A name in `folder` leads to another file or folder, was removed, or was added.
+  /// Called if a name in `folder` leads to another file or folder, was removed, or was added.
   virtual void DropEntry(NodeId folder, const std::string& name) = 0;
-  /// A name in `folder` may have been removed or added. If the name still exists, its inode is the
-  /// same, and the cached pages of the inode stay.
+  /// Called if a name in `folder` may have been removed or added. If the name still exists, its
+  /// inode is the same, and the cached pages of the inode stay.
   virtual void CheckEntry(NodeId folder, const std::string& name) = 0;
 };
 

@@ -30,7 +30,8 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
   }
   const auto known = nodes_.Know(folder.record->path);
   if (!known) {
-    // The node was only listed, or was evicted, and may have had any chunk.
+    // The node was only listed, or its metadata were evicted. It may have been an array with any
+    // chunk.
     const bool is_gone = known.error().code == ErrorCode::kNotFound;
     if (!is_gone || !MayBeChunk(name)) return Fail(known);
     const CurrentNode node{folder.record, nullptr, 0, folder.range};
@@ -48,8 +49,8 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
   const bool is_gone = known->error->code == ErrorCode::kNotFound;
   bool may_be_array = node.node == nullptr || node.node->group() == nullptr;
   if (is_gone && MayBeChunk(name)) {
-    // A node that was deleted had only the names that it was last seen with. If the whole store is
-    // gone, the node may have been replaced before that.
+    // If only this node was deleted, it had just the names that it was last seen with. If the whole
+    // store is gone, the node may have been replaced before it disappeared.
     const AcceptedAnswers accepted(Age{0}, {});
     const auto root = nodes_.Refresh("", Age{0});
     if (!root && root.error().code == ErrorCode::kWouldBlock) return Fail(root);
@@ -84,8 +85,8 @@ Result<Entry> Lookup::FindInterrupted(const Target& folder, const std::string& n
   }
   if (entry) {
     entry->name_timeout = Timeouts::kUnreadableName;
-    // Without a timeout, the kernel would immediately request the attributes, and the request would
-    // fail.
+    // With a timeout of 0, the kernel would immediately request the attributes, and the request
+    // would fail.
     entry->attribute_timeout = Timeouts::kUnreadableAttributes;
   }
   return entry;
@@ -123,8 +124,8 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
 }
 
 Result<Entry> Lookup::Child(const std::string& path, size_t view, const std::string& name) const {
-  // Uses the outline of the node, like a listing, so that both return equal entries for a readable
-  // node.
+  // Uses only the outline of the node, as a listing does, so that lookups and listings return equal
+  // entries for a readable node.
   if (nodes_.store().AnswersFast()) {
     const auto listed = nodes_.List(path, view, nodes_.check_age());
     const bool is_absent = !listed && listed.error().code == ErrorCode::kNotFound;
@@ -204,7 +205,8 @@ Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
   if (node.range != nullptr) {
     return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, known.why());
   }
-  // Below an unreadable group, only names of nodes that were used before are known to be nodes.
+  // Below an unreadable group, a name is known to belong to a node only if that node was used
+  // before.
   const CurrentNode child = nodes_.LastSeen(JoinKey(node.record->path, name));
   if (child.record == nullptr) return tl::unexpected(*known.error);
   return entries_.UnreadableFolder({child, known.error}, view);
@@ -214,8 +216,8 @@ Result<Entry> Lookup::InChunkFolder(const Target& folder, const KnownNode& known
                                     std::string_view name) const {
   CurrentNode node = known.current;
   if (known.error && node.range == nullptr) node.range = folder.range;
-  // In a folder of an older layout, a coordinate still identifies the same chunk, if the chunk
-  // exists.
+  // The folder may belong to an older layout of the array. Its coordinates still identify the same
+  // chunks, if these exist.
   if (node.range != nullptr && node.range->rank() != folder.range->rank()) {
     return Fail(ErrorCode::kStale, "{}: the rank of the array has changed", folder.record->path);
   }
@@ -232,7 +234,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   const auto& grid = range.chunks->layout().inner_grid;
   bool is_outside = grid.size() == 0;
   for (size_t d = 0; d < level; ++d) {
-    // A folder of an older layout that is outside the current array has no chunks.
+    // The folder may belong to an older layout. Outside the current array, it has no chunks.
     is_outside = is_outside || prefix[d] >= grid.counts()[d];
   }
   if (is_outside || !range.views[view].naming.Parse(grid.counts(), name, in_array, prefix, level)) {
@@ -248,7 +250,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
     const ChunkName chunk{node, view, InnerIndex{grid.Linear(coordinates)}};
     if (error == nullptr) return Chunk(chunk);
     auto entry = entries_.UnreadableChunk(chunk, *error);
-    // The metadata may be repaired at any moment.
+    // The array's metadata may be repaired at any moment.
     if (entry) entry->name_timeout = Timeouts::kUnreadableName;
     return entry;
   }

@@ -34,8 +34,8 @@ class Lookup {
   // Finds a name in a folder of a view that shows assembled files (HasFiles()).
   Result<Entry> InFolderOfFiles(const CurrentNode& group, size_t view,
                                 const std::string& name) const;
-  // Returns the node whose assembled file has this name in `folder`, as the node was last seen. The
-  // result has no record if no such node was used.
+  // Returns the node whose assembled file has this name in `folder`, as the node was last seen.
+  // Without such a node, the result has no record.
   CurrentNode LastSeenFile(const std::string& folder, size_t view, std::string_view name) const;
   // Returns the entry of a name that may be a chunk, or a folder of chunks, of a node that cannot
   // be read because of `error`. Readers treat a missing name, and some readers a failed lookup, as

@@ -27,7 +27,7 @@ enum class Operation : uint8_t {
   kOther,  // including all requests for the status files
 };
 inline constexpr size_t kOperations = 8;
-/// The first kTimedOperations operations are timed.
+/// The first kTimedOperations members of Operation are timed.
 inline constexpr size_t kTimedOperations = 3;
 
 enum class RequestResult : uint8_t { kOk, kAbsent, kError };
@@ -39,8 +39,8 @@ inline constexpr std::array<std::string_view, kOperations> kOperationNames = {
 inline constexpr std::array<std::string_view, kRequestResults> kResultNames = {"ok", "absent",
                                                                                "error"};
 
-/// The upper ends of the histograms' buckets, in nanoseconds; longer durations are in one more
-/// bucket.
+/// The upper ends of the buckets of duration histograms, in nanoseconds. Longer durations are
+/// counted in one more bucket.
 inline constexpr std::array<int64_t, 19> kDurationBuckets = {
     10'000,        25'000,        50'000,        100'000,       250'000,
     500'000,       1'000'000,     2'500'000,     5'000'000,     10'000'000,
@@ -49,12 +49,12 @@ inline constexpr std::array<int64_t, 19> kDurationBuckets = {
 
 /// The durations of the timed requests of one operation.
 struct Durations {
-  // The counts by bucket, not cumulative.
+  // The number of durations in each bucket, not cumulative.
   std::array<uint64_t, kDurationBuckets.size() + 1> counts{};
   uint64_t sum_ns = 0;
 };
 
-/// The counts of RequestMetrics so far.
+/// The values of all counters of RequestMetrics.
 struct RequestFigures {
   /// Requests answered, by operation and result.
   std::array<std::array<uint64_t, kRequestResults>, kOperations> answered{};
@@ -81,10 +81,10 @@ class RequestMetrics {
 
   /// Counts a request. Call before the reply is sent. `bytes`: the bytes that a read returns.
   void End(const Request& request, RequestResult result, uint64_t bytes = 0);
-  /// Like End(), with the duration of a timed request.
+  /// Like End(), for a timed request that took `duration_ns`.
   void EndAfter(Operation operation, int64_t duration_ns, RequestResult result, uint64_t bytes = 0);
 
-  /// Counts a file of `bytes` bytes that was pushed to the kernel before a request for it.
+  /// Counts a file of `bytes` bytes that was pushed to the kernel before the kernel requested it.
   void CountPrefetch(uint64_t bytes);
 
   /// Returns the counts. They are not a consistent snapshot.
@@ -92,7 +92,7 @@ class RequestMetrics {
 
  private:
   static constexpr size_t kDurations = kOperations * kRequestResults;
-  // One counter per bucket, and the last one for the sum.
+  // For each timed operation: one counter per bucket, and one more for the sum of all durations.
   static constexpr size_t kDurationCounters = kDurationBuckets.size() + 2;
   static constexpr size_t kReadBytes = kDurations + kTimedOperations * kDurationCounters;
   static constexpr size_t kFilesPrefetched = kReadBytes + 1;
@@ -106,7 +106,7 @@ struct MountFigures {
   RequestFigures requests;
   CacheStatistics index_cache;
   CacheStatistics chunk_cache;
-  uint64_t memory_bytes = 0;  // the memory taken from ProcessMemory()
+  uint64_t memory_bytes = 0;  // bytes reserved in ProcessMemory()
   uint64_t memory_limit = 0;
   uint64_t store_reads = 0;
   uint64_t store_read_bytes = 0;

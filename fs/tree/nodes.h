@@ -35,7 +35,7 @@ struct KnownNode {
   [[nodiscard]] const Error* why() const { return error ? &*error : nullptr; }
 };
 
-/// The outline of a node, with its ids.
+/// The outline of a node (see Hierarchy::GetOutline()), and the record that contains its ids.
 struct ListedNode {
   NodeRecord* record = nullptr;
   OutlinePtr outline;
@@ -145,7 +145,7 @@ class Nodes {
   mutable Mutex root_mutex_;
   ObjectInfo root_info_
       GUARDED_BY(root_mutex_);  // the latest known info of the root, whose node may be evicted
-  // When WhyGone() last saw a document of a slow store, by the key of the document.
+  // When WhyGone() last saw each metadata document of a slow store, by the document's key.
   mutable LruCache<std::string, int64_t> seen_ns_{1u << 20, 4};
   Hierarchy hierarchy_;
   MadeTexts texts_;

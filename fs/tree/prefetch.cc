@@ -37,7 +37,8 @@ void Prefetch::AfterRead(const Target& chunk, const ChunkLocation& location, siz
   const uint64_t place = ToNumber(location.outer) * layout.inner_per_outer_count +
                          ToNumber(range.chunks->SlotOf(chunk.chunk));
   const size_t count = order_.OnRead(part.files, place);
-  // One other read may be running, because the reader may have continued.
+  // One other READ may be running: that of the same reader, which has received its reply and
+  // continued.
   if (count == 0 || reading_ > 1 || is_busy_.exchange(true)) return;
   if (may_start_) Fill(chunk, location, count);  // Stop() may have been called in the meantime
   is_busy_ = false;
@@ -48,7 +49,7 @@ void Prefetch::Fill(const Target& target, const ChunkLocation& location, size_t 
   const auto& part = range.views[target.view];
   const auto& layout = range.chunks->layout();
   ChunkCoordinates folder{};
-  size_t level = 0;  // the level of the folder that contains the file
+  size_t level = 0;  // the number of coordinates that the file's folder fixes
   if (part.naming.nested() && range.rank() > 0) {
     layout.inner_grid.Coordinates(ToNumber(target.chunk), folder);
     level = range.rank() - 1;
@@ -68,14 +69,14 @@ void Prefetch::Fill(const Target& target, const ChunkLocation& location, size_t 
     is_end = next == nullptr && cursor.status().has_value();
     if (next == nullptr) break;
     const uint64_t at = begin + ToNumber(next->slot);
-    // Skips a file that the reader is requesting now.
+    // Skips files up to the one that the reader is probably requesting now.
     if (at <= order_.NextPlace(part.files, place)) continue;
     if (!next->location || next->location->length > kMaxFileBytes) break;
     const auto epoch = range.KnownEpoch(*next->location);
     if (!epoch) break;
     const auto piece = contents_.ReadChunk(range, target.view, next->chunk, *next->location, 0,
                                            {buffer_.get(), kMaxFileBytes});
-    if (!piece) break;  // the reader of the file gets the error
+    if (!piece) break;  // the reader will get the error when it reads the file
     is_refused = !offer_(MakeId(range.PositionOf(target.view, next->chunk), *epoch), piece->bytes);
     if (is_refused) break;
     last = at;

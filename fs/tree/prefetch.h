@@ -58,7 +58,8 @@ class ReadingOrder {
     return size_t{1} << std::min(stream->steps - kMinSteps, kMaxDoublings);
   }
 
-  /// The current position of the reader that read `place`. The reader may have continued since.
+  /// Returns the place after the last file that the reader of `place` has read or that was
+  /// prefetched for it. The reader may have continued since `place`.
   [[nodiscard]] uint64_t NextPlace(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
     const MutexLock lock(part.mutex);
@@ -90,10 +91,10 @@ class ReadingOrder {
   static constexpr int kMinSteps = 3;      // the number of files in order before the first prefetch
   static constexpr int kPausedSteps = 64;  // the length of a pause, in files read in order
   static constexpr int kMaxDoublings = 12;
-  static constexpr uint64_t kMaxGap = 16;  // the limit of places that a reader in order may skip
+  static constexpr uint64_t kMaxGap = 16;  // a reader in order skips fewer places than this
 
-  // A reader. The files in [begin, end) were read or prefetched. The next read is at `end` or a
-  // little later, or at any place if `is_anywhere`.
+  // The state of a reader. The files in [begin, end) were read or prefetched. The next read is at
+  // `end` or a little later, or at any place if `is_anywhere`.
   struct Stream {
     uint64_t folder = UINT64_MAX;
     uint64_t begin = 0;
@@ -110,7 +111,8 @@ class ReadingOrder {
   Part& PartOf(uint64_t folder) {
     return parts_[(folder * 0x9e3779b97f4a7c15ULL >> 32) % parts_.size()];
   }
-  // The stream that has read `place`, and perhaps a few files after it.
+  // Returns the stream that has read `place`, and perhaps a few files after it; null if it is
+  // unknown.
   static Stream* Find(Part& part, uint64_t folder, uint64_t place) REQUIRES(part.mutex) {
     const auto found = std::ranges::find_if(part.streams, [&](const Stream& stream) {
       return stream.folder == folder && place < stream.end &&
@@ -153,7 +155,8 @@ class Prefetch {
   void AfterRead(const Target& chunk, const ChunkLocation& location, size_t size);
 
  private:
-  // The maximum size of a prefetched file, and the maximum bytes of one prefetch.
+  // The maximum size of a prefetched file, and the maximum number of bytes that one prefetch
+  // pushes.
   static constexpr size_t kMaxFileBytes = size_t{64} << 10;
   static constexpr size_t kMaxBytes = size_t{1} << 20;
 

@@ -16,7 +16,7 @@ namespace {
 constexpr double kSecondsPerNs = 1e-9;
 constexpr int64_t kGraceSeconds = SupersededShards::kGracePeriod.count();
 
-// The "name: value" lines that say how changes are noticed.
+// Returns "name: value" lines that say how the mount notices changes of the store.
 std::string ChangesText(const MountStatus& status) {
   const std::string by_age =
       fmt::format("a tenth of their age, {} to {} s", Timeouts::kMinTtl, Timeouts::kMaxTtl);

@@ -21,8 +21,8 @@ namespace zarrfs {
 /// not when a key is added.
 inline constexpr int kStatusFormat = 1;
 
-/// The status of a mount. Strings are single lines. The base class has the current options; `view`
-/// is "" if each view has a folder.
+/// The status of a mount. Strings are single lines. The base class contains the current options.
+/// `view` is "" if the root has one folder per view.
 struct MountStatus : TreeOptions {
   pid_t pid = 0;  // the process id of the keeper
   std::string keeper_version;
@@ -35,7 +35,8 @@ struct MountStatus : TreeOptions {
   std::string options;      // in the syntax of -o, including the options of config_file
   std::string config_file;  // "" if no file was read
   std::string links;        // in the form that ParseLinkPolicy() parses
-  // How changes are noticed, unless the options `immutable` or `ttl` determine it.
+  // How the mount notices changes of the store, unless the options `immutable` or `ttl` determine
+  // it.
   std::string not_watched;  // why the store reports no changes; "" if it does
   WatchState watch;
   /// True if one notification can invalidate all names, so the kernel caches names until a change.
@@ -49,18 +50,18 @@ struct MountStatus : TreeOptions {
   size_t known_versions_limit = 0;
   uint32_t threads = 0;
   bool uses_io_uring = false;
-  /// The format of the keeper's start messages, which a newer program needs to take over; 0 if no
-  /// program can take over.
+  /// The format of the keeper's start messages. A newer program that takes over the mount must
+  /// support it. 0 if no program can take over.
   uint64_t start_format = 0;
   std::string no_io_uring;  // why the mount does not use io_uring; "" if only the kernel lacks it
   MountFigures figures;
   std::vector<std::string> errors;  // the latest errors, oldest first
 };
 
-/// The status as lines of "name: value".
+/// Returns the status as lines of "name: value".
 [[nodiscard]] std::string OptionsText(const MountStatus& status);
 
-/// The status as one JSON object.
+/// Returns the status as one JSON object.
 [[nodiscard]] std::string StatusJson(const MountStatus& status);
 
 }  // namespace zarrfs

@@ -47,7 +47,7 @@ std::optional<StatusFiles::Snapshot> StatusFiles::Look(std::string_view name) {
     if (last->looks == 0) snapshots_.erase(std::ranges::find(snapshots_, last->snapshot.id, IdOf));
   }
   NodeId id = 0;
-  do {  // the journal's numbers wrap around
+  do {  // the numbers wrap around, so an id may be in use
     id = MakeId(position, journal_.NextStatus());
   } while (std::ranges::find(snapshots_, id, IdOf) != snapshots_.end());
   snapshots_.push_back({{id, std::move(text), RealNowNs()}, now, 1});

@@ -64,12 +64,12 @@ class StatusFiles {
   [[nodiscard]] std::optional<Snapshot> Look(std::string_view name);
   /// Records that the kernel has forgotten `looks` lookups that returned this id.
   void Forget(NodeId id, uint64_t looks);
-  /// The snapshot with this id; nullopt if it was dropped.
+  /// Returns the snapshot with this id; nullopt if it was dropped.
   [[nodiscard]] std::optional<Snapshot> Find(NodeId id) const;
 
  private:
   static constexpr size_t kMaxSnapshots = 1024;
-  static constexpr uint64_t kFirstFile = 3;  // the first position; each file has one
+  static constexpr uint64_t kFirstFile = 3;  // the id position of the first file; each file has one
 
   struct Kept {
     Snapshot snapshot;
@@ -77,7 +77,7 @@ class StatusFiles {
     uint64_t looks = 0;  // the number of lookups that the kernel has not forgotten
   };
   [[nodiscard]] static NodeId IdOf(const Kept& kept) { return kept.snapshot.id; }
-  // The newest snapshot of a file; null if none was made.
+  // Returns the newest snapshot of the file with this id position; null if none was made.
   [[nodiscard]] Kept* Newest(uint64_t position) REQUIRES(mutex_);
 
   std::vector<File> files_;

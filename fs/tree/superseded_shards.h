@@ -33,7 +33,7 @@ class SupersededShards {
   [[nodiscard]] OpenShardPtr Get(uint64_t source, OuterIndex outer, uint64_t fingerprint,
                                  Clock::time_point now);
 
-  /// Drops versions that were not read for kGracePeriod. Returns the time of the next call; max()
+  /// Drops versions that were not read for kGracePeriod. Returns when to call Sweep() again; max()
   /// if no version is left.
   Clock::time_point Sweep(Clock::time_point now);
 
@@ -49,7 +49,8 @@ class SupersededShards {
     Clock::time_point read;
   };
   using Order = std::list<Kept>;  // sorted by the time of the last read
-  // Drops the first version. Moves it to `dropped`, which must be destroyed after unlocking.
+  // Drops the version that was not read for the longest time. Moves it to `dropped`, which must be
+  // destroyed after unlocking.
   void DropFirst(std::vector<OpenShardPtr>& dropped) REQUIRES(mutex_);
 
   mutable Mutex mutex_;

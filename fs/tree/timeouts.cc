@@ -9,8 +9,8 @@
 namespace zarrfs {
 namespace {
 
-// The share of a name's lifetime that may pass between the answer of the store and the reply to the
-// kernel, for fast and for slow stores.
+// How old a store's answer may be when the kernel gets it, as a share of a name's lifetime, for
+// fast and for slow stores.
 constexpr double kCheckShare = 0.02;
 constexpr double kCheckShareOfSlow = 0.5;
 
@@ -57,7 +57,7 @@ double Timeouts::Absence(Validity validity) const {
 
 double Timeouts::Listed(double name_timeout) const {
   if (immutable_) return name_timeout;
-  // The kernel may use the names of a listing much later, perhaps after the next step.
+  // The kernel may use the names of a listing much later, perhaps after the store's next change.
   return in_steps_ ? 0 : std::min(name_timeout, kMaxTtl);
 }
 

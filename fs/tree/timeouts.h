@@ -5,9 +5,9 @@
 // names expire. If the store reports its changes and one notification can invalidate every name in
 // the kernel, a name that is known to be current is cached without a timeout. Otherwise the
 // lifetime of a name is a share of the age of its object, because an object that changed a second
-// ago may change again. In a store that ChangesInSteps(), a name either has no timeout or is not
-// cached at all, because a name that is cached through a step would show the old state next to the
-// new one. Thread-safe.
+// ago may change again. In a store that ChangesInSteps(), whose objects all change at one moment, a
+// name either has no timeout or is not cached at all. A name that stays cached during a change
+// would show the old state next to the new one. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ class Timeouts {
   static constexpr double kMinTtl = 1;
   static constexpr double kMaxTtl = 60;
   static constexpr double kShareOfAge = 0.1;
-  /// Unreadable objects may become readable at any moment. The attributes of their inodes, which
-  /// readable objects do not share, live longer.
+  /// The timeouts of unreadable objects, which may become readable at any moment. The attributes of
+  /// their inodes, which readable objects do not share, live longer.
   static constexpr double kUnreadableName = 0;
   static constexpr double kUnreadableAttributes = 1;
 
@@ -40,11 +40,12 @@ class Timeouts {
   /// or half the lifetime for slow stores. The timeout that the kernel gets is shorter by this
   /// share.
   [[nodiscard]] Age check_age() const { return check_age_; }
-  /// Like check_age(), for objects that have not changed for a long time, whose names live longer.
+  /// Like check_age(), but larger for objects that have not changed for a long time, because their
+  /// names live longer.
   [[nodiscard]] AnswerReuse reuse() const;
 
-  /// The timeout of the name of an object that last changed at `ctime_ns`, from an answer with the
-  /// given validity.
+  /// Returns the timeout of the name of an object that last changed at `ctime_ns`, according to an
+  /// answer with this validity.
   [[nodiscard]] double Name(int64_t ctime_ns, Validity validity) const;
   /// The timeout of an absent name.
   [[nodiscard]] double Absence(Validity validity) const;
@@ -62,8 +63,8 @@ class Timeouts {
   /// read, and the store may have changed since the listing was made.
   [[nodiscard]] double Listed(double name_timeout) const;
 
-  /// For a store that ChangesInSteps(): set from before a step until after it. While it is set, no
-  /// name may be cached; names that are already cached are invalidated in that time.
+  /// Set to true before a store that ChangesInSteps() changes, and to false afterwards. While it is
+  /// true, no name may be cached, and names that are already cached are invalidated.
   void set_is_changing(bool is_changing) { is_changing_ = is_changing; }
 
   /// Sets whether one notification can invalidate every name in the kernel; false by default.

@@ -199,7 +199,7 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
       if (known.error) return entries_.UnreadableChunk(chunk, *known.error);
       const auto found = target.range->chunks->Locate(target.chunk, timeouts_.check_age(),
                                                       /*may_read=*/false, chunk.part().sizes());
-      // A file that is readable again has another inode, which the next lookup finds.
+      // The chunk is readable again. The next lookup finds it under another inode.
       const Error stale{ErrorCode::kStale, "can be read again"};
       return entries_.UnreadableChunk(chunk, found ? stale : found.error());
     }
@@ -321,8 +321,8 @@ Result<void> Tree::CheckOpen(NodeId id) {
   if (is_current) return {};
   const auto newest = target ? NewestFile(*target) : Fail(target);
   if (!newest && newest.error().code == ErrorCode::kWouldBlock) return Fail(newest);
-  // For an unreadable file, the next lookup finds an inode that can be opened, because GDAL treats
-  // a file that cannot be opened as an absent chunk.
+  // If the file is unreadable now, kStale makes the kernel look up the name again, which finds an
+  // inode that can be opened. GDAL treats a file that cannot be opened as an absent chunk.
   if (newest && newest->id == id) return {};
   return Fail(ErrorCode::kStale, "this version of the file no longer exists");
 }

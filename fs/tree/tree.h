@@ -65,9 +65,9 @@ class Tree {
 
   [[nodiscard]] Result<Entry> Attributes(NodeId id);
 
-  /// The value of an attribute that says where the chunk of a file is stored: "user.zarrfs.shard"
-  /// is the key of the object that contains the chunk; ".offset" and ".length" are in bytes of that
-  /// object. kNotFound for other names and files.
+  /// Returns the value of an attribute that says where the chunk of a file is stored.
+  /// "user.zarrfs.shard" is the key of the object that contains the chunk. "user.zarrfs.offset" and
+  /// ".length" are the chunk's place in that object, in bytes. kNotFound for other names and files.
   [[nodiscard]] Result<std::string> ExtendedAttribute(NodeId id, std::string_view name);
   /// The names of a file's extended attributes, each followed by a NUL; "" if it has none.
   [[nodiscard]] Result<std::string> ExtendedAttributes(NodeId id);
@@ -96,7 +96,7 @@ class Tree {
   [[nodiscard]] Result<void> List(Folder& folder, uint64_t cookie, const AddEntry& add,
                                   ListingOf what = ListingOf::kAttributes);
 
-  /// Logs a request that was not answered for `time`, with the key of the file: `name` in the
+  /// Logs that a request was not answered for `time`, with the key of its file: `name` in the
   /// folder `id`, or `id` itself if `name` is empty. Never waits.
   void OnLongRequest(Operation operation, NodeId id, std::string_view name,
                      std::chrono::seconds time);
@@ -114,9 +114,9 @@ class Tree {
 
   // --- Once the mount answers --------------------------------------------------------------------
 
-  /// Begins to watch the store, if its changes matter; call once. `on_change` is called after each
-  /// change, on a thread of the store. `can_invalidate_all`: one notification can invalidate all
-  /// names in the kernel.
+  /// Begins to watch the store, unless the options make its changes irrelevant; call once.
+  /// `on_change` is called for each report of the store (see Changes), on a thread of the store.
+  /// `can_invalidate_all`: one notification can invalidate all names in the kernel.
   void Watch(std::function<void(const Changes&)> on_change, bool can_invalidate_all);
   /// See invalidation.h.
   [[nodiscard]] bool FindInvalidEntries(const Changes& changes, EntryInvalidator& invalidator) {
@@ -152,14 +152,15 @@ class Tree {
   Result<Entry> LookUpHandle(NodeId id, const std::string& name);
   // The id of the parent of a folder.
   Result<NodeId> ParentOf(NodeId id);
-  // The entry of the root. Waits at most RootCheck::kTimeout, because the path to .zarrfs leads
-  // through the root.
+  // Returns the entry of the root. Waits at most RootCheck::kTimeout, because the path to .zarrfs
+  // leads through the root.
   Result<Entry> Root();
-  // The current entry of an id other than that of a stored chunk.
+  // Returns the current entry of an id, which must not be that of a stored chunk.
   Result<Entry> CurrentEntry(const Target& target);
   Result<Entry> EntryAsOf(const Target& target, const KnownNode& known);
-  // The entry of the newest version of a readable file, from new answers of the store. It has no id
-  // if the layout of the array has changed, or if the chunk is missing and has no file.
+  // Returns the entry of the newest version of a readable file, from new answers of the store. The
+  // entry has no id if the layout of the array has changed, or if the chunk is missing and has no
+  // file.
   Result<Entry> NewestFile(const Target& target);
   Result<Entry> NewestChunk(const Target& target);
   void OnChange(const Changes& changes);

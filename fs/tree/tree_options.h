@@ -12,13 +12,14 @@
 
 namespace zarrfs {
 
-/// The option values of fill policies, in the order of the enumeration.
+/// The names of the fill policies in mount options, in the order of the enumeration.
 inline constexpr std::pair<std::string_view, FillPolicy> kFillNames[] = {
     {"auto", FillPolicy::kAuto},
     {"keep", FillPolicy::kKeep},
     {"materialize", FillPolicy::kMaterialize}};
 
-/// The option values of netCDF formats (the view nc), in the order of the enumeration.
+/// The names of the netCDF formats in mount options, in the order of the enumeration. They apply to
+/// the `nc` view.
 inline constexpr std::pair<std::string_view, NetcdfFormat> kNetcdfNames[] = {
     {"auto", NetcdfFormat::kAuto}, {"2", NetcdfFormat::kCdf2}, {"5", NetcdfFormat::kCdf5}};
 
@@ -31,7 +32,7 @@ struct TreeOptions {
   bool keeps_ome = false;  // if false, OME-Zarr 0.5 is shown as 0.4 in v2, and 0.4 as 0.5 in v3
   // The compressors that readers support; chunks with other compressors are decoded.
   CompressorSet compressors = kAllCompressors;
-  NetcdfFormat netcdf = NetcdfFormat::kAuto;  // the format of files in the view nc
+  NetcdfFormat netcdf = NetcdfFormat::kAuto;  // the format of files in the `nc` view
   // Arrays of strings with more stored bytes than this are not scanned for the length of their
   // strings, and not shown in the views that need the length.
   uint64_t string_scan = 16ULL << 20;
