@@ -83,7 +83,7 @@ NodeId ArrayRange::FolderId(size_t view, std::span<const uint64_t> prefix) const
   if (prefix.empty()) return MakeId(FoldersOf(segments_[0], part), 0);
   const auto& counts = chunks->layout().inner_grid.counts();
   const Segment& segment = SegmentOf(prefix[0]);
-  uint64_t number = 1;  // number 0 is the folder of all chunks
+  uint64_t number = 1;  // folder 0 of a block is the folder of all chunks
   for (size_t level = 1; level < prefix.size(); ++level) {
     number += segment.rows * widths_[level - 1];
   }
@@ -198,7 +198,8 @@ RangePtr RangeRecord::GetAgain() const {
   thread_local RangePtr last;
   const uint64_t version = version_.load(std::memory_order_acquire);
   if (last_id == id_ && last_version == version && last != nullptr) return last;
-  last = nullptr;  // a cached range would keep its chunks alive
+  // Otherwise Get() would find chunks that only this thread's cache keeps alive.
+  last = nullptr;
   last = Get();
   last_id = id_;
   last_version = version;

@@ -73,7 +73,7 @@ class ArrayRange {
     // True if chunks are in nested folders. Otherwise they are directly in the array's folder.
     bool has_folders = false;
     uint64_t files = 0;  // the position of chunk 0
-    uint32_t links = 1;  // the number of listed views that serve the same files, at least 1
+    uint32_t links = 1;  // the link count: listed views that serve the same files, at least 1
 
     /// Whether a lookup must check the size of a stored chunk.
     [[nodiscard]] Sizes sizes() const { return encoding.as_stored ? Sizes::kAny : Sizes::kChecked; }
@@ -88,22 +88,23 @@ class ArrayRange {
     ChunkCoordinates prefix{};
   };
 
-  /// Makes a range without segments. For `listed_views` see NodeTable.
+  /// Creates a range to which SetSegments() must assign positions. `listed_views`: see NodeTable.
   ArrayRange(const Node& node, NodeRecord* record, const ViewSet& listed_views);
 
-  /// The number of positions that `rows` rows need in a segment, at least 1.
+  /// Returns how many positions (inode numbers without their epochs) `rows` rows of chunks need; at
+  /// least 1.
   [[nodiscard]] uint64_t PositionsOf(uint64_t rows) const;
   void SetSegments(std::vector<Segment> segments);
 
   [[nodiscard]] size_t rank() const { return chunks->layout().inner_grid.rank(); }
   [[nodiscard]] uint64_t rows() const;
-  /// Makes the version of the stored object at `location` the current version; returns its epoch.
+  /// Records the version of the stored object at `location` as the latest, and returns its epoch.
   uint32_t ObserveEpoch(const ChunkLocation& location) const;
   /// Like ObserveEpoch(), but for reads, which may still use a shard that was replaced after its
   /// lookup. Returns nullopt unless the version at `location` is the last version observed. Takes a
   /// lock only in the first call for each OpenShard.
   [[nodiscard]] std::optional<uint32_t> KnownEpoch(const ChunkLocation& location) const;
-  /// The position of a chunk file of a view.
+  /// Returns the position of a chunk's file in a view: its inode number without the epoch.
   [[nodiscard]] uint64_t PositionOf(size_t view, InnerIndex chunk) const {
     const uint64_t number = ToNumber(chunk);
     const ViewPart& part = views[view];
@@ -168,7 +169,7 @@ class RangeRecord {
   uint64_t source = 0;
   std::shared_ptr<EpochTable> epochs;
 
-  /// The number of rows that have positions.
+  /// The number of rows of chunks to which positions have been allocated.
   [[nodiscard]] uint64_t covered_rows() const {
     return segments.empty() ? 0 : segments.back().first_row + segments.back().rows;
   }

@@ -54,23 +54,24 @@ class EpochTable {
   EpochTable(const EpochTable&) = delete;
   EpochTable& operator=(const EpochTable&) = delete;
 
-  /// Restores an observation that the previous process wrote to the journal.
+  /// Restores the version of an object from a journal record of the previous process.
   void Inherit(const IdJournal::Epoch& epoch);
 
-  /// The number of the table in the journal.
+  /// The number that identifies this table in the id journal.
   [[nodiscard]] uint32_t number() const { return number_; }
 
-  /// Records that `object` has the version with `fingerprint`, read in `step` of the store, and
-  /// returns the version's epoch. The epoch is 0 for the first version seen. It increases by one
-  /// each time the version differs from the previous version, or the previous version was dropped.
+  /// Records that `object` has the version with `fingerprint`, and returns the version's epoch.
+  /// `step` is the state of the store (Store::ReadAsOf) in which the version was read. The epoch is
+  /// 0 for the first version seen. It increases by one each time the version differs from the
+  /// previous version, or the previous version was dropped.
   uint32_t Observe(uint64_t object, uint64_t fingerprint, uint32_t step = 0);
 
   /// Returns the current or an earlier version of `object` whose epoch modulo kEpochs is `epoch`;
   /// nullopt if that version is no longer known.
   [[nodiscard]] std::optional<ObjectVersion> VersionOf(uint64_t object, uint16_t epoch);
 
-  /// The latest observed epoch; if none was observed, the epoch that the first observation will
-  /// get.
+  /// Returns the epoch of the latest version of `object` that Observe() recorded. If there is none,
+  /// returns the epoch that the first version will get.
   uint32_t Current(uint64_t object);
 
   /// Returns the epoch of the version with `fingerprint` if no later version was observed. Reads
@@ -141,7 +142,8 @@ class EpochTable {
   struct Part {
     Mutex mutex;
     std::unordered_map<uint64_t, Page> pages GUARDED_BY(mutex);
-    uint32_t first_epoch GUARDED_BY(mutex) = 0;  // greater than every epoch of a dropped page
+    // The epoch of the first version in a new page. Greater than every epoch of a dropped page.
+    uint32_t first_epoch GUARDED_BY(mutex) = 0;
   };
   Part& PartOf(uint64_t object) { return parts_[object / kPageObjects % part_count_]; }
   static std::optional<Seen> Find(const Part& part, uint64_t object) REQUIRES(part.mutex);

@@ -43,7 +43,7 @@ inline constexpr size_t kStoredFileDocument = kMaxDocuments - 2;
   return AllViews()[view]->file_of() != FileOf::kNothing;
 }
 
-/// The kind of a readable document.
+/// The kind of the file with the number `document` of the node at `path`, if it can be read.
 [[nodiscard]] inline FileKind KindOfDocument(std::string_view path, size_t view, size_t document) {
   const bool is_of_texts = document == kTextDocument || document == kTextChunk;
   if (is_of_texts || HasFiles(view)) return FileKind::kAssembledFile;

@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kMagic = "zarrfs inode numbers 1\n";
 constexpr auto kLockPeriod = std::chrono::milliseconds(50);
 constexpr size_t kPieceBytes = size_t{64} << 10;
-// The maximum number of attempts of Save(). Each attempt fails if a worker compacts the journal.
+// How often Save() tries. An attempt fails if a worker compacts the journal during the copy.
 constexpr int kAttempts = 3;
 constexpr uint64_t kGenerations = uint64_t{1} << 31;
 
@@ -68,8 +68,8 @@ Head HeadWith(const IdJournal::Header& journal, bool is_last) {
   return head;
 }
 
-// True if the records of the file can belong to a journal of this program. IdJournal checks the
-// records themselves.
+// True if this program can use the ids in a file with this head. IdJournal later checks the records
+// themselves.
 bool Fits(const Head& head) {
   const IdJournal::Header& journal = head.journal;
   return journal.format == IdFormat() && journal.lost == 0 && journal.rewrites % 2 == 0 &&

@@ -112,7 +112,7 @@ struct Target {
   uint16_t epoch = 0;
 };
 
-/// How long the chunks of a replaced layout are kept.
+/// How long the chunk folders of an array stay usable after its layout was replaced.
 inline constexpr std::chrono::seconds kReplacedRangeGrace{60};
 
 /// A list that grows at its end and is read without a lock.
@@ -188,9 +188,9 @@ class NodeTable {
   /// file of another node is assembled.
   [[nodiscard]] Result<NodeRecord*> RecordOfArray(const std::string& path);
 
-  /// Returns the record's range, and its latest node if that is still cached. If the latest node is
-  /// damaged and has no chunks, returns the range of the previous one. `node` is null if no node
-  /// was seen or it was evicted.
+  /// Returns a node's latest snapshot and range without reading the store. The snapshot is null if
+  /// no node was seen or it was evicted. If it is damaged and has no chunks, the range is that of
+  /// an earlier snapshot.
   [[nodiscard]] CurrentNode LastSeen(NodeRecord& record) const;
 
   /// Returns the record's latest node while it is cached. Unlike LastSeen(), does not mark the node
@@ -211,8 +211,8 @@ class NodeTable {
   /// if the thread's last call was for the same array.
   [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
 
-  /// The latest range of the record, even if a group has replaced the array since. Null if the node
-  /// was never an array, or its chunks were evicted.
+  /// Returns the latest range of the array at the record's path, even if a group has replaced the
+  /// array since. Null if the node was never an array, or its chunks were evicted.
   [[nodiscard]] RangePtr RangeOf(NodeRecord& record) const;
 
   /// The record of a path that was looked up before; null if the path was not looked up.
@@ -249,8 +249,8 @@ class NodeTable {
   struct Span {
     uint64_t first = 0;
     uint64_t count = 0;
-    NodeRecord* record = nullptr;  // the node, if this is a block; otherwise null
-    RangeRecord* range = nullptr;  // the array, if this is a segment; otherwise null
+    NodeRecord* record = nullptr;  // set if the ids belong to a node
+    RangeRecord* range = nullptr;  // set if the ids belong to a segment of a range
     size_t segment = 0;
   };
   static constexpr uint64_t kHighStart = IdJournal::kHighStart;
@@ -261,7 +261,7 @@ class NodeTable {
   void Inherit() NO_THREAD_SAFETY_ANALYSIS;
   // True if each segment has exactly as many positions as `range` needs for its rows.
   bool Fits(const RangeRecord& positions, const ArrayRange& range) const;
-  // Makes a complete span visible to Resolve(), which takes no lock.
+  // Makes the ids of `span` visible to Resolve(), which takes no lock. `span` must be complete.
   void Publish(const Span& span) REQUIRES(mutex_);
   // Records that the node is an array.
   void SetWasArray(NodeRecord& record);

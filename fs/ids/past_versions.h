@@ -30,11 +30,11 @@ struct ObjectVersion {
 
 class PastVersions {
  public:
-  /// The limit for stores that can read earlier versions. At this limit, the versions take about
-  /// 36 MB.
+  /// The maximum number of versions for stores that can read earlier versions. They take about 36
+  /// MB.
   static constexpr size_t kMax = 1'000'000;
-  /// The limit for stores that can read an earlier version only while its object is open
-  /// (SupersededShards).
+  /// The maximum number of versions for stores that can read an earlier version only while its
+  /// object is open (SupersededShards).
   static constexpr size_t kMaxOpen = 65'536;
 
   explicit PastVersions(size_t limit) : records_(limit) {}
