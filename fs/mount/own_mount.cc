@@ -220,7 +220,7 @@ Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options
 
 Descriptor OwnMount::Share() const {
   if (Descriptor clone = CloneDevice(connection_); clone || !is_given_) return clone;
-  // Without /dev/fuse, all workers share the open file description that was given.
+  // Without /dev/fuse, all workers share the open file description that the other program passed.
   return Descriptor(fcntl(connection_.get(), F_DUPFD_CLOEXEC, 0));
 }
 

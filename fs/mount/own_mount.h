@@ -33,10 +33,10 @@ class OwnMount {
         outlives_workers_(outlives_workers) {}
 
   /// Makes the mount, in place of the dead mount if one exists, or takes over the connection of a
-  /// given mount. The process must not have threads.
+  /// mount that another program made. The process must not have threads.
   [[nodiscard]] Result<void> Make(const MountOptions& options);
   /// Unmounts the mount if it is on top at the mount point; succeeds if the mount no longer exists.
-  /// Does nothing for a given mount, which ends with its connection.
+  /// Does nothing if another program made the mount, which then ends with its connection.
   [[nodiscard]] Result<void> Unmount(bool detach) const;
   /// Unmounts after a failed start. A mount that replaced a dead mount stays, and becomes a dead
   /// mount when its worker ends.
@@ -73,8 +73,8 @@ class OwnMount {
 
  private:
   // Returns a descriptor of the connection with a new open file description. If this process cannot
-  // open one, the descriptor of a given mount shares the existing description; for any other mount,
-  // returns an empty descriptor.
+  // open one, returns a descriptor that shares the existing description if another program made the
+  // mount; otherwise an empty descriptor.
   [[nodiscard]] Descriptor Share() const;
   // The functions below make the mount and return the FUSE device.
   Result<Descriptor> MakeByLibfuse(const MountOptions& options);
@@ -87,7 +87,7 @@ class OwnMount {
   const std::string path_;
   const std::optional<Mounted> dead_;    // the mount to replace
   std::shared_ptr<MountFolder> folder_;  // set if root mounts
-  std::shared_ptr<Descriptor> given_;    // until Make(), a connection that another program mounted
+  std::shared_ptr<Descriptor> given_;    // another program's connection, until Make() takes it over
   const bool is_given_;
   bool outlives_workers_;  // if false, the mount ends with its worker
   bool made_ = false;

@@ -58,7 +58,7 @@ struct StartMessage {
   uint64_t channel = kNoDescriptor;
   uint64_t ids = kNoDescriptor;
   uint64_t ids_file = kNoDescriptor;
-  // The root of the store, if the mount hides it; also set for a trial.
+  // The store's root folder, if the mount hides the path of that folder. Also set for a trial.
   uint64_t root = kNoDescriptor;
   // fetch_socket and fetch_memory are also set for a fetcher.
   uint64_t fetch_socket = kNoDescriptor;
