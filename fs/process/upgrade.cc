@@ -32,7 +32,7 @@ namespace zarrfs {
 namespace {
 
 constexpr auto kTrialLimit = std::chrono::seconds(10);
-// The time limits for the keeper to connect to the asker, and to report.
+// How long a program that asks for an upgrade waits for the keeper to connect, and to report.
 constexpr auto kConnectLimit = std::chrono::seconds(5);
 constexpr auto kReportLimit = std::chrono::seconds(60);
 constexpr std::string_view kTryWord = "--try";
@@ -65,8 +65,8 @@ ucred PeerOf(const Descriptor& socket) {
 
 bool MayAsk(uid_t user) { return user == 0 || user == geteuid(); }
 
-// Connects to the asker that sent the signal. Empty, with errno set, if the asker's socket does not
-// exist or its user may not ask.
+// Connects to the program that sent the signal to ask for something. Empty, with errno set, if its
+// socket does not exist or its user may not ask.
 Descriptor ConnectToAsker(const signalfd_siginfo& signal) {
   errno = EPERM;
   if (signal.ssi_code != SI_QUEUE || !MayAsk(signal.ssi_uid)) return {};

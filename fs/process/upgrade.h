@@ -50,7 +50,7 @@ class Upgrade {
 
   Upgrade() = default;
 
-  /// Handles SIGUSR1: connects to the asker.
+  /// Handles SIGUSR1: connects to the program that sent the signal (the asker).
   void OnSignal(const signalfd_siginfo& signal);
   /// The descriptor that poll() must wait for; -1 for none.
   [[nodiscard]] int fd() const { return trial_ >= 0 ? trial_process_.get() : asker_.fd(); }
@@ -96,12 +96,12 @@ class Upgrade {
   std::vector<pid_t> killed_;  // killed trials that have not been reaped yet
 };
 
-/// The asker's side: asks `keeper` to have its mount served by `program`. Fails with the error that
-/// the keeper reports.
+/// Called by the asking program: makes `keeper` serve its mount with the program file `program`.
+/// Fails with the error that the keeper reports.
 [[nodiscard]] Result<void> AskForUpgrade(pid_t keeper, const std::string& program);
 
-/// The asker's side: requests other live settings (IsLive()), in the syntax of -o, from the keeper
-/// of a mount.
+/// Called by the asking program: requests other live settings (IsLive()), in the syntax of -o, from
+/// the keeper of a mount.
 [[nodiscard]] Result<void> AskToSet(pid_t keeper, const std::string& settings);
 
 /// Asks `keeper` which problem the heartbeat of its worker shows; "" for none. Fails if there is no

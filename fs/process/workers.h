@@ -95,14 +95,14 @@ class Workers {
   /// True if the worker's channel has ended, or if the worker sent an unexpected message; see
   /// Receive().
   [[nodiscard]] bool is_cut_off() const { return cut_off_at_.has_value(); }
-  /// True if the worker was cut off less than kEndLimit ago.
+  /// True if the worker was cut off less than kEndLimit ago, so it may still exit by itself.
   [[nodiscard]] bool ends_soon() const {
     return cut_off_at_ && Clock::now() - *cut_off_at_ < kEndLimit;
   }
-  /// Reaps the worker that was cut off, and returns how it ended; nullopt if the worker still runs,
-  /// or if no worker was cut off. Kills a worker that still runs after kEndLimit. Never waits.
+  /// If the worker was cut off (is_cut_off()) and has exited, reaps it and returns how it ended;
+  /// otherwise nullopt. Kills a worker that still runs after kEndLimit. Never waits.
   std::optional<End> TryReap();
-  /// Abandons a worker that cannot be reaped.
+  /// Abandons a worker that cannot exit. ReapLeftBehind() reaps it if it exits later.
   void LeaveBehind();
   /// Kills the worker or the fetcher if its program has not reported within ten seconds. True if
   /// the worker cannot end and was abandoned. Call once a second.
@@ -129,9 +129,10 @@ class Workers {
   /// schedules another attempt if the start fails. Call after the old worker or caretaker has ended
   /// or was abandoned.
   void StartOf(Descriptor program);
-  /// Makes the new program permanent. Call after one of its workers has served.
+  /// Makes an upgrade permanent, so GoBack() is no longer possible. Call after a worker of the new
+  /// program has served.
   void Keep() { former_program_.reset(); }
-  /// Returns to the former program for the next workers.
+  /// Makes the next workers run the program that was in use before the upgrade.
   void GoBack();
   /// Starts a worker to replace one that has ended, or schedules its start. Returns a message for
   /// the log.
