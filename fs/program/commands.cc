@@ -71,8 +71,9 @@ Result<Mounted> FindOurs(const std::string& mountpoint) {
   return *std::move(mounted);
 }
 
-// True if the process is zarrfs, and runs as `user` if one is given. A pid in .zarrfs/options may
-// come from another container or machine, and users control the files in their mounts.
+// True if the process is zarrfs, and runs as `user` if one is given. Needed because a pid in
+// .zarrfs/options may come from another container or machine, or from a user who controls the
+// mount.
 bool IsKeeperOf(std::optional<uid_t> user, pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   bool is_zarrfs = false;
