@@ -45,8 +45,9 @@ class EpochTable {
     PastVersions past;
   };
 
-  /// `objects` is the expected number of objects; small tables use one lock. Observations are
-  /// written to `journal`, if it is not null, under the table number `number`.
+  /// `objects` is the expected number of objects; small tables use one lock. Versions that
+  /// Observe() records are also written to `journal`, if it is not null, under the table number
+  /// `number`.
   explicit EpochTable(uint64_t objects = UINT64_MAX,
                       std::shared_ptr<Usage> usage = std::make_shared<Usage>(),
                       IdJournal* journal = nullptr, uint32_t number = 0);

@@ -24,7 +24,7 @@ struct ViewIds {
 /// Computes the format of a journal whose nodes have `block` positions each.
 [[nodiscard]] uint64_t IdFormatOf(uint64_t block, std::span<const ViewIds> views);
 
-/// The format of the journals of this program.
+/// The format number of the id journals that this program writes.
 [[nodiscard]] uint64_t IdFormat();
 
 }  // namespace zarrfs

@@ -98,7 +98,8 @@ struct Given {
   uint64_t low = IdJournal::kFirstPosition;
   uint64_t high = IdJournal::kHighStart;
 
-  // False if any of the positions was allocated before, or is not allocated yet.
+  // Claims `count` positions from `first` on. False if one of them was claimed before, or was never
+  // allocated.
   bool Take(uint64_t first, uint64_t count, uint64_t low_end, uint64_t high_end) {
     const bool is_high = first >= IdJournal::kHighStart;
     uint64_t& from = is_high ? high : low;

@@ -93,7 +93,7 @@ struct CurrentNode {
 /// The changes of a node since the last TakeChange().
 struct TakenChange {
   bool is_another = false;       // names, ids of chunks or permissions changed, not only documents
-  std::vector<RangePtr> ranges;  // the ranges current since the last call, oldest first
+  std::vector<RangePtr> ranges;  // the array's ranges since the last call, oldest first
 };
 
 /// The file or folder that a node id represents.
@@ -172,8 +172,9 @@ class NodeTable {
   NodeTable(const ViewSet& listed_views, IdJournal& journal, size_t node_bytes = SIZE_MAX,
             size_t max_past = PastVersions::kMaxOpen);
 
-  /// Updates the record of the node's path with `node`, and returns it with the latest snapshot.
-  /// kUnsupported if no positions are left, after very many huge arrays.
+  /// Stores `node` in the record of its path, unless the record has a later snapshot. Returns the
+  /// record and the latest snapshot. kUnsupported if no positions are left, after very many huge
+  /// arrays.
   [[nodiscard]] Result<CurrentNode> Refresh(const NodePtr& node);
 
   /// Updates the record of a node whose outline is known but whose documents are not, because only
