@@ -30,7 +30,7 @@ struct Replacement {
 [[nodiscard]] Result<Replacement> ReplaceDeadMount(const MountOptions& options,
                                                    const Mounted& dead);
 
-/// Detaches the topmost mount at `path` as long as that is a dead zarrfs mount.
+/// Detaches the topmost mount at `path`, repeatedly, while it is a dead zarrfs mount.
 [[nodiscard]] Result<void> ClearDeadMounts(const std::string& path);
 
 /// Makes the kernel fail all current and future requests of a connection with ENOTCONN. The mount

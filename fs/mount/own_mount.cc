@@ -120,8 +120,8 @@ Result<Descriptor> OwnMount::MakeByLibfuse(const MountOptions& options) {
                 reason.empty() ? "libfuse gave no reason" : reason);
   }
   // libfuse frees the path of a mount point only when it unmounts, so the session stays allocated,
-  // without its device. The pointer is volatile, so the compiler cannot remove it and make the
-  // session a leak.
+  // without its device. The pointer is volatile, so the compiler keeps it, and leak checkers do not
+  // report the session.
   [[maybe_unused]] static fuse_session* volatile kept;
   kept = session;
   close(fuse_session_fd(session));
