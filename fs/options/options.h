@@ -88,7 +88,8 @@ struct MountOptions : TreeOptions {
   bool operator==(const MountOptions&) const = default;
 };
 
-/// The options of the fetcher: `remote`, with the time for which caches may reuse answers.
+/// Returns the fetcher's options: `options.remote`, in which `cache_window_ms`, the time for which
+/// caches may reuse answers, is computed from `ttl` and `immutable`.
 [[nodiscard]] RemoteOptions FetchOptions(const MountOptions& options);
 
 /// True if users other than the mounting user may access the mount. By default, only if root
