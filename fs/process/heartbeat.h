@@ -26,8 +26,8 @@ struct Beat {
 [[nodiscard]] std::string ToText(const Beat& beat);
 [[nodiscard]] std::optional<Beat> ParseBeat(std::string_view text);
 
-/// The keeper's view of the worker's heartbeat. Only the keeper's own ticks count as time, so a
-/// suspended machine or a stopped keeper raises no alarm.
+/// The keeper's view of the worker's heartbeat. Time passes only by the keeper's calls of OnTick(),
+/// so a suspended machine or a stopped keeper raises no alarm.
 class Heartbeat {
  public:
   using Clock = std::chrono::steady_clock;

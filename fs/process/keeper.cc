@@ -142,8 +142,8 @@ class Keeper {
   // True if the worker was asked to end so that a worker of another program can replace it.
   bool replaces_ = false;
   bool gives_up_ = false;  // true if the mount ends with the worker
-  LateWorker late_;        // for a worker that was asked to end
-  LateWorker gone_;        // for a worker whose connection to the kernel has ended
+  LateWorker late_;        // kills a worker that does not exit when asked
+  LateWorker gone_;        // kills a worker whose connection to the kernel has ended
   std::optional<Clock::time_point> dying_since_;  // when IsPastServing() became true
   Clock::time_point watched_at_ = Clock::now();
 };

@@ -35,8 +35,8 @@ class LateWorker {
     if (time > kLimit + kReapLimit) return Step::kLeaveBehind;
     return std::exchange(is_killed_, true) ? Step::kNone : Step::kKill;
   }
-  /// The time left until kKill; nullopt if no worker should end, or if the worker was already
-  /// killed.
+  /// The time until Observe() will return kKill; nullopt if no worker should end, or if the worker
+  /// was already killed.
   [[nodiscard]] std::optional<Clock::duration> left(Clock::time_point now) const {
     if (!since_ || is_killed_) return std::nullopt;
     return *since_ + kLimit - now;

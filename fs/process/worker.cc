@@ -104,7 +104,7 @@ class Worker {
   }
   void EndIfOutOfReach() const;
 
-  // The number of connections of the fetcher; 0 if there is none.
+  // The number of connections of the fetcher; 0 if the mount needs no fetcher.
   [[nodiscard]] uint32_t Connections() const {
     const bool fetches = NeedsFetcher(options_.source, options_.virtual_prefixes);
     return fetches ? static_cast<uint32_t>(options_.remote.connections) : 0;
@@ -283,7 +283,7 @@ void Worker::Run() {
   SetMemory(memory);
   if (!takes_over_) start_.source = OpenHiddenSource(options_);
   MountOptions options = options_;
-  // The records of stored objects are not evicted when memory is short, so they are limited to a
+  // The epoch tables (EpochTable) are not evicted when memory is short, so they are limited to a
   // quarter of the memory.
   options.epochs = std::min(options.epochs, memory / 4);
   Descriptor journal(fcntl(start_.ids.get(), F_DUPFD_CLOEXEC, 0));
@@ -342,7 +342,7 @@ void DieBeforeKeeper() {
   if (std::ifstream(path) >> score) std::ofstream(path) << std::min(score + kMore, kMaxScore);
 }
 
-// Sends the log to the keeper, which writes it from then on.
+// From now on, sends log lines to the keeper, which writes them.
 void TakeLog(WorkerStart& start) {
   if (!start.log) return;
   LogToPipe(std::move(start.log));
@@ -419,7 +419,7 @@ void RunCaretaker(const MountOptions& options, WorkerStart start, std::string st
 void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start) {
   start.keeper.Send({Message::Kind::kStarted, {FetchChannel::kVersion}, ZARRFS_VERSION});
   TakeLog(start);
-  // Must be read before the sandbox hides the files.
+  // DefaultMemory() reads files that the sandbox hides.
   const uint64_t default_memory = DefaultMemory();
   WorkerSandbox sandbox = BeginProcess(options, start, /*reads_store=*/true);
   options.pid = start.keeper_pid;

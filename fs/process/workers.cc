@@ -132,7 +132,7 @@ bool Workers::StartForked() {
 Result<void> Workers::Start(bool takes_over, bool executes) {
   auto channel = Channel::MakePair();
   if (!channel) return Fail(ErrorCode::kIo, "cannot create a socket pair: {}", ErrnoText(errno));
-  // With the option `debug`, the worker writes directly to standard error, without a limit.
+  // With the option `debug`, the worker logs directly to standard error, so no line is dropped.
   Descriptor log = options_.debug ? Descriptor() : log_.Open();
   if (!log && !options_.debug)
     return Fail(ErrorCode::kIo, "cannot create a pipe for the worker's log: {}", ErrnoText(errno));
