@@ -15,7 +15,7 @@ namespace {
 
 using SetPtr = std::shared_ptr<const KerchunkReferenceSet>;
 
-// Lists the names directly below one folder of the set.
+// Lists the names directly below one folder of a reference set.
 class SetFolderStream final : public FolderStream {
  public:
   // `prefix`: the folder with its final slash; "" for the root.
@@ -35,7 +35,7 @@ class SetFolderStream final : public FolderStream {
       }
       constexpr char kAfterSlash = '/' + 1;
       at_ = set_->LowerBound(prefix_ + name + kAfterSlash);
-      // A name that is itself a key is an object, and was listed before.
+      // If the folder's name is also a key of the set, it was already listed as an object.
       if (!set_->Find(prefix_ + name)) entries.push_back({std::move(name), true, false});
     }
     return entries;
@@ -81,8 +81,8 @@ class KerchunkStore final : public StoreInFile<KerchunkReferenceSet> {
       auto info = virtual_chunks_->Stat(*chunk);
       if (!info) return Fail(info);
       if (*info) return **std::move(info);
-      // The set does not state the size of a whole file, and a file of size 0 would read as empty.
-      // So return the error of a read.
+      // A reference to a whole file does not state the file's size, and an object of size 0 would
+      // look empty. So return the error of a read.
       if (chunk->is_whole) return Fail(virtual_chunks_->Read(*chunk, ByteRange::At(0, 0), {}));
     }
     return IcechunkInfoOfPart(file, reference.length, kInSet);
@@ -153,7 +153,8 @@ class KerchunkStore final : public StoreInFile<KerchunkReferenceSet> {
   }
 
  private:
-  // Distinguishes objects in the set from the set's own file; see IcechunkInfoOfPart().
+  // Distinguishes the versions of inline objects from the version of the JSON file that contains
+  // them; see IcechunkInfoOfPart().
   static constexpr std::string_view kInSet = "in the set";
 
   struct Found {

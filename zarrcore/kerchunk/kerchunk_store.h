@@ -3,9 +3,9 @@
 // read only below the prefixes that the user names (virtual_prefix.h).
 //
 // An object in the set has the version, owner, mode and times of the JSON file. An object in
-// another file has those of that file, so its version changes when the file changes. If the file is
-// missing or must not be read, the object exists, but Stat() and reading fail,
-// never with kNotFound.
+// another file has those of that file, so its version changes when the file changes. If that file
+// is missing, the object exists, but Stat() and reads fail, never with kNotFound. If that file must
+// not be read, reads fail with kUnsupported; Stat() fails only for a reference to a whole file.
 #pragma once
 
 #include <memory>
@@ -24,9 +24,9 @@ namespace zarrfs {
 /// reference set.
 [[nodiscard]] bool IsReferenceSetName(std::string_view name);
 
-/// Opens the set `key` of `container`. If `virtual_chunks` is null, no other file can be read.
-/// `max_age`: see StoreInFile. Fails like KerchunkReferenceSet::Read(), but with
-/// kIo instead of kDamaged.
+/// Opens the reference set in the JSON file `key` of `container`. If `virtual_chunks` is null, no
+/// other file can be read. `max_age`: see StoreInFile. Returns the errors of
+/// KerchunkReferenceSet::Read(), but kIo instead of kDamaged.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenKerchunkStore(
     std::shared_ptr<const Store> container, std::string key,
     std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr, Age max_age = Age{0});

@@ -44,7 +44,7 @@ Unsorted RecordAt(std::string_view records, size_t at) {
   return {records.substr(at, length), records.substr(at + length)};
 }
 
-// The length of the kind and numbers at the beginning of `value`.
+// Returns the length, in bytes, of the kind and numbers with which Unsorted::value begins.
 size_t ValueLength(std::string_view value) {
   size_t at = 1;
   const auto kind = static_cast<Kind>(value[0]);
@@ -121,8 +121,8 @@ uint64_t KerchunkReferenceSet::Builder::NumberOf(std::string_view location) {
 }
 
 uint64_t KerchunkReferenceSet::Builder::bytes() const {
-  constexpr uint64_t kNode = 64;   // the memory of a node of numbers_
-  constexpr uint64_t kAtOnce = 2;  // an array and the larger array that replaces it
+  constexpr uint64_t kNode = 64;   // the size of a node in the tree numbers_
+  constexpr uint64_t kAtOnce = 2;  // while it grows, an array exists twice
   constexpr uint64_t kTemplate = 128;
   return kAtOnce * (records_.capacity() + positions_.capacity() * sizeof(uint64_t) +
                     bytes_.capacity() + locations_.capacity() * sizeof(Part) +
@@ -161,7 +161,7 @@ Result<std::shared_ptr<KerchunkReferenceSet>> KerchunkReferenceSet::Builder::Fin
     MemoryBudget::Share memory) && {
   auto set = std::make_shared<KerchunkReferenceSet>();
   numbers_.clear();
-  // Of several templates with one name, the last counts, as in other readers of JSON.
+  // If several templates have the same name, the last one counts, as in other JSON readers.
   const auto name_of = [](const auto& row) -> const std::string& { return row.first; };
   std::ranges::reverse(templates_);
   std::ranges::stable_sort(templates_, {}, name_of);

@@ -52,7 +52,7 @@ struct KerchunkReference {
   bool operator==(const KerchunkReference&) const = default;
 };
 
-/// Immutable, except for its freshness.
+/// A parsed reference set. Immutable, except for its freshness.
 class KerchunkReferenceSet {
  public:
   class Builder;
@@ -131,12 +131,12 @@ class KerchunkReferenceSet::Builder {
                                       uint64_t offset, uint64_t length);
   void AddTemplate(std::string name, std::string value);
 
-  /// The memory of the references so far in bytes, including the peak while they are added and
-  /// packed.
+  /// The memory, in bytes, that the references added so far need, including the peak while they are
+  /// added and packed.
   [[nodiscard]] uint64_t bytes() const;
 
-  /// Packs the set, whose `object` stays null. kDamaged if a location names a template that does
-  /// not exist; kUnsupported if a template has arguments.
+  /// Packs the references into a set. Its member `object` stays null. kDamaged if a location names
+  /// a template that does not exist; kUnsupported if a template has arguments.
   [[nodiscard]] Result<std::shared_ptr<KerchunkReferenceSet>> Finish(MemoryBudget::Share memory) &&;
 
  private:
@@ -160,7 +160,9 @@ class KerchunkReferenceSet::Builder {
     }
   };
 
-  std::string records_;              // unsorted: length of the key, key, kind, numbers
+  // Records in the order in which they were added. Each has the key's length, the key, the kind,
+  // and the numbers.
+  std::string records_;
   std::vector<uint64_t> positions_;  // the offset of each record
   std::string bytes_;
   std::vector<Part> locations_;

@@ -19,9 +19,9 @@ constexpr size_t kPiece = 1u << 20;  // bytes of the file that are read at a tim
 constexpr std::string_view kBase64 = "base64:";
 constexpr int kMaxDepth = 64;  // the maximum depth of an inline JSON object
 
-// Maximum memory that a byte of the file can need before the next piece is read. A reference of 16
-// bytes of JSON needs a record, a position, a location and the location's number in a tree, and the
-// vectors that hold these values grow.
+// Maximum memory, in bytes, that each byte of a piece of the file can need while the piece is
+// parsed. A reference of 16 bytes of JSON needs a record, a position, a location and the location's
+// number in a tree, and the vectors that hold these values grow.
 constexpr uint64_t kMemoryOfByte = 16;
 
 // The bytes of an object, as characters for the JSON parser. `before_read` is called before each
@@ -288,17 +288,17 @@ class Events final : public nlohmann::json_sax<Json> {
     return Fail(set.error().code, "{}; expand it first: {}", set.error().message,
                 kExpandReferenceSet);
   }
-  // The memory of the references parsed so far, and of the string that is being parsed, in bytes.
-  // Must be called once per piece.
+  // The memory, in bytes, of the references parsed so far and of the string that is being parsed.
+  // Each call counts one more piece of that string, so call it once before each piece is read.
   [[nodiscard]] uint64_t bytes() {
     constexpr uint64_t kAtOnce =
-        4;  // a string, the longer string that replaces it, and its decoded bytes
+        4;  // peak of a string that grows and is decoded, as a multiple of its length
     return builder_.bytes() + kAtOnce * (document_.text().size() + location_.size() + key_.size() +
                                          pieces_of_string_++ * kPiece);
   }
 
  private:
-  // The part of the file that the parser is in.
+  // The part of the JSON file that is being parsed.
   enum class In : uint8_t { kFile, kTop, kReferences, kTemplates, kGen, kArray, kDocument };
 
   bool Enter(In in) {
@@ -353,7 +353,8 @@ class Events final : public nlohmann::json_sax<Json> {
   std::string key_;
   uint64_t version_ = 0;
   bool has_references_ = false;
-  // The array of a reference: [ADDRESS, OFFSET, LENGTH].
+  // The array that is being parsed, [ADDRESS, OFFSET, LENGTH]: the number of items so far, and
+  // their values.
   int items_ = 0;
   std::string location_;
   uint64_t offset_ = 0;
