@@ -20,7 +20,7 @@ constexpr uint32_t kEndSignature = 0x06054b50;       // 4.3.16
 
 constexpr size_t kRecord = 46, kZip64End = 56, kLocator = 20, kEnd = 22;
 constexpr uint16_t kNone16 = 0xFFFF;
-constexpr uint32_t kNone32 = 0xFFFFFFFF;  // the value is in the zip64 field
+constexpr uint32_t kNone32 = 0xFFFFFFFF;  // means that the value is in the zip64 field
 constexpr uint16_t kZip64Field = 0x0001;  // 4.5.3
 
 using View = std::span<const std::byte>;
@@ -50,7 +50,7 @@ bool TakeZip64(View extra, std::span<uint64_t* const> values) {
   return false;
 }
 
-// A record of the directory and its length in bytes.
+// A member's record in the central directory, and the record's length in bytes.
 struct Record {
   ZipMember member;
   size_t length = 0;
@@ -160,9 +160,9 @@ Result<void> SpellAsKeys(std::string& bytes, uint64_t& members) {
   return {};
 }
 
-// Returns the place of the directory, from the end record, or from the zip64 record if a locator is
-// directly before the end record. `end`: offset of the end record in `tail`, which begins at
-// `begin` in the file.
+// Returns the offset and size of the central directory, as stated in the end record, or in the
+// zip64 record if a locator is directly before the end record. `end`: offset of the end record in
+// `tail`, which begins at `begin` in the file.
 Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
   const auto damaged = [](std::string_view what) {
     return Fail(ErrorCode::kDamaged, "damaged zip file: {}", what);

@@ -19,7 +19,8 @@
 
 namespace zarrfs {
 
-/// One record of the directory. `name` points into the directory.
+/// A member of a zip file, as its record in the directory describes it. `name` points into the
+/// ZipDirectory.
 struct ZipMember {
   std::string_view name;  // without the final slash of a folder
   bool is_folder = false;
@@ -68,11 +69,11 @@ class ZipDirectory {
   [[nodiscard]] static Result<ZipDirectory> Parse(std::string bytes,
                                                   const ZipDirectoryPlace& place);
 
-  /// The number of members. Members are numbered in the bytewise order of their sorted names.
+  /// The number of members. Members are numbered in the bytewise order of SortedName().
   [[nodiscard]] size_t size() const { return records_.size(); }
   [[nodiscard]] ZipMember At(size_t number) const;
-  /// The number of the first member whose sorted name is equal to `name` or greater; size() if
-  /// there is none.
+  /// The number of the first member whose sorted name is equal to `name` or greater; size() if no
+  /// such member exists.
   [[nodiscard]] size_t LowerBound(std::string_view name) const;
   /// The name by which member `number` is sorted. The sorted name of a folder ends in a slash.
   [[nodiscard]] std::string_view SortedName(size_t number) const;
@@ -82,9 +83,10 @@ class ZipDirectory {
   std::vector<uint64_t> records_;  // offsets of the checked records in bytes_, sorted by name
 };
 
-/// Offset of a member's bytes from its local header. `header`: the beginning of the local header,
-/// at least kZipLocalHeader bytes and as much of the name as available. kDamaged if the header does
-/// not belong to the member.
+/// ZipDataOffset() returns the offset of a member's bytes from the beginning of its local header.
+/// `header`: the local header, or at least its first kZipLocalHeader bytes, which are its fixed
+/// part, and as much of the name as available. kDamaged if the header does not belong to the
+/// member.
 inline constexpr size_t kZipLocalHeader = 30;
 [[nodiscard]] Result<uint64_t> ZipDataOffset(std::span<const std::byte> header,
                                              const ZipMember& member);

@@ -159,7 +159,8 @@ class ZipObject final : public Object {
     return Fail(read.error().code, "{}: {}", name_, read.error().message);
   }
 
-  // Reads from `file`. Errors do not name the member.
+  // Reads the member from `file`, the zip file or a FileWithHead. Error messages do not contain the
+  // member's name, so the caller must add it.
   [[nodiscard]] Result<void> ReadFrom(const Object& file, uint64_t offset,
                                       std::span<std::byte> out) const {
     if (offset > member_.size || out.size() > member_.size - offset) {
@@ -183,7 +184,7 @@ class ZipObject final : public Object {
   const std::shared_ptr<InflatedMembers> inflated_;
 };
 
-// The error that prevents reading a member, or success.
+// Returns an error if the member is encrypted or its compression method is not supported.
 Result<void> CheckReadable(const ZipMember& member) {
   if (member.is_encrypted) return Fail(ErrorCode::kUnsupported, "encrypted in the zip file");
   if (member.method != kZipStored && member.method != kZipDeflated) {
@@ -195,8 +196,8 @@ Result<void> CheckReadable(const ZipMember& member) {
   return {};
 }
 
-// The offset of a member's bytes. `header`: its local header, or as much of it as ZipDataOffset()
-// needs.
+// Returns the offset of a member's bytes in the zip file. `header`: the member's local header, or
+// as much of it as ZipDataOffset() needs.
 Result<uint64_t> BeginOf(const ZipFile& zip, const ZipMember& member,
                          std::span<const std::byte> header) {
   const auto skipped = ZipDataOffset(header, member);

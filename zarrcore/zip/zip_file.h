@@ -20,7 +20,7 @@ namespace zarrfs {
 
 /// One version of a zip file. Immutable, except for its freshness.
 struct ZipFile {
-  MemoryBudget::Share memory;            // the memory of the directory; destroyed last
+  MemoryBudget::Share memory;            // the reservation for the directory; destroyed last
   std::shared_ptr<const Object> object;  // the zip file
   ZipDirectory directory;
   uint64_t members_end = 0;     // offset of the central directory, which follows the members
@@ -47,15 +47,15 @@ class InflatedMembers {
   using BytesPtr = std::shared_ptr<const Bytes>;
 
   /// Returns all bytes of a deflated member, whose deflated bytes begin at offset `data` in `file`.
-  /// kIo if the inflated bytes do not match the member's size and CRC. Otherwise fails like
-  /// Object::Read() or MemoryBudget::Take().
+  /// kIo if the inflated bytes do not match the member's size and CRC. Also returns the errors of
+  /// Object::Read() and MemoryBudget::Take().
   [[nodiscard]] Result<BytesPtr> Get(const Object& file, const ZipMember& member, uint64_t data);
 
   /// True if the member is cached.
   [[nodiscard]] bool Has(const Object& file, const ZipMember& member);
 
-  /// Evicts the latest large member if it was not used since the last call. Call about once a
-  /// minute.
+  /// One member larger than the whole cache may be cached. Evicts that member if it was not used
+  /// since the last call. Call about once a minute.
   void Sweep() { cache_.SweepLatestLarge(); }
 
  private:

@@ -48,7 +48,7 @@ class ZipFolderStream final : public FolderStream {
  private:
   const ZipFilePtr zip_;
   const std::string prefix_;
-  size_t at_;  // the number of the next member
+  size_t at_;  // the number of the next member to list
 };
 
 // The member `name`, if it is a file; otherwise nullopt.

@@ -27,7 +27,8 @@ namespace zarrfs {
 /// True if the name ends in .zip or .ozx, in upper or lower case.
 [[nodiscard]] bool IsZipName(std::string_view name);
 
-/// Maximum bytes of cached inflated members, excluding the latest member that is larger.
+/// Capacity of the cache of inflated members, in bytes. One member larger than this may be cached,
+/// too.
 inline constexpr uint64_t kInflatedBytes = 64u << 20;
 
 /// Opens the zip file `key` of `container`, and reads its directory. `folder`: the folder in the
