@@ -87,7 +87,7 @@ class MemoryBudget {
   [[nodiscard]] uint64_t used() const { return used_.load(std::memory_order_relaxed); }
 
   /// A scope in which the current thread works on one request. Takes a lock only if the request
-  /// takes memory. Does not nest.
+  /// takes more than a small amount of memory. Does not nest.
   class Work {
    public:
     explicit Work(MemoryBudget& budget);

@@ -22,9 +22,9 @@ static_assert(BLOSC_NOSHUFFLE == 0 && BLOSC_SHUFFLE == 1 && BLOSC_BITSHUFFLE == 
 
 constexpr int kThreads = 1;  // with one thread, c-blosc works on the calling thread
 
-// A frame header has the format version, the version of the compressor's format, flags, the type
-// size, and three little-endian int32 numbers: the decoded size, the size of a block, and the size
-// of the frame.
+// A frame header consists of the format version, the version of the compressor's format, flags (the
+// bits below), the type size, and three little-endian int32 numbers: the decoded size, the size of
+// a block, and the size of the frame.
 constexpr uint8_t kFlagCopied = 0x02;
 constexpr uint8_t kFlagReserved = 0x08;
 // The last known compressor format. Formats 0 to 4 are blosclz, lz4, snappy, zlib and zstd.
@@ -37,7 +37,7 @@ constexpr uint64_t kFreeBuffers = 8u << 20;
 struct FrameSizes {
   uint64_t decoded;
   uint64_t encoded;
-  uint64_t buffers = 0;  // allocated by c-blosc: three times the block size
+  uint64_t buffers = 0;  // bytes that c-blosc allocates to decode: three times the block size
 };
 
 // Checks all header values that c-blosc uses against the input's size and `limit`, because c-blosc
@@ -130,8 +130,7 @@ class BloscCodec : public BytesToBytesCodec {
       return Fail(ErrorCode::kTooLarge, "blosc: {} bytes, at most {} fit into a frame",
                   decoded.size(), BLOSC_MAX_BUFFERSIZE);
     }
-    // Checks the compressor here, because c-blosc prints a message if it was built without that
-    // compressor.
+    // c-blosc would print a message if it was built without the compressor, so check this first.
     const std::string compressor(parameters_.compressor);
     if (blosc_compname_to_compcode(compressor.c_str()) < 0) {
       return Fail(ErrorCode::kUnsupported, "blosc: compressor '{}' is not built in", compressor);
@@ -150,8 +149,8 @@ class BloscCodec : public BytesToBytesCodec {
   const BloscParameters parameters_;
 };
 
-// Returns the shuffle in a configuration. "shuffle" is a name, or a number as in numcodecs (0, 1,
-// 2, or -1 to choose by the element size).
+// Returns the shuffle mode that a configuration selects. "shuffle" is a name, or a number as in
+// numcodecs (0, 1, 2, or -1 to choose by the element size).
 int ShuffleOf(const CodecSpec& codec, int64_t type_size) {
   const Json* value = FindMember(codec, "shuffle");
   if (value == nullptr) return BLOSC_NOSHUFFLE;

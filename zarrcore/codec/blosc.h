@@ -10,7 +10,7 @@ namespace zarrfs {
 struct BloscParameters {
   std::string_view compressor = "lz4";
   int level = 5;
-  int shuffle = 0;  // as in c-blosc: 0 for none, 1 for bytes, 2 for bits
+  int shuffle = 0;  // numbered as in c-blosc: 0 no shuffle, 1 byte shuffle, 2 bit shuffle
   size_t type_size = 1;
   size_t block_size = 0;  // in bytes; 0 lets c-blosc choose
 

@@ -9,7 +9,7 @@ namespace {
 
 class BytesCodec : public ArrayToBytesCodec {
  public:
-  // `runs`: the big-endian parts of each struct, if only some of its parts are big-endian;
+  // `runs`: the byte ranges of a struct that are big-endian, if only some parts of the struct are;
   // otherwise empty.
   explicit BytesCodec(bool big_endian, std::vector<ByteRun> runs = {})
       : big_endian_(big_endian), runs_(std::move(runs)) {}

@@ -39,7 +39,7 @@ class CastCodec : public DecodedCastCodec {
   }
 };
 
-constexpr size_t kMaxScalars = 256;  // limited, because each entry is compared with every element
+constexpr size_t kMaxScalars = 256;  // limited: each element is compared with every map entry
 
 // An entry of "scalar_map": an element, and the element to which it is converted.
 struct MappedScalar {
@@ -63,12 +63,12 @@ bool IsSame(BytesView element, BytesView other, const DataType& type) {
   });
 }
 
-// Like ConvertElements(), but `map` overrides the conversion of the elements that it contains.
+// Like ConvertElements(), but elements that are in `map` are converted as the map says.
 Result<Bytes> ConvertMapped(Bytes elements, const DataType& from, const DataType& to,
                             Conversion conversion, const ScalarMap& map) {
   if (map.empty()) return ConvertElements(std::move(elements), from, to, conversion);
-  // Keeps a copy of the elements. The mapped elements are zeroed before the conversion, because
-  // ConvertElements() may be unable to convert them.
+  // A copy of the elements. In `elements`, those in the map are zeroed before the conversion,
+  // because ConvertElements() may be unable to convert them.
   const Bytes given = elements;
   const auto find = [&](size_t i) {
     const BytesView element = BytesView(given).subspan(i * from.item_size, from.item_size);
@@ -115,8 +115,8 @@ class CastValueCodec : public StoredAsCodec {
   const ScalarMap decoded_;
 };
 
-// Parses the pairs [from, to] of a member of "scalar_map". Returns them in reverse order, so a
-// search finds the last pair of a repeated scalar.
+// Parses the pairs [from, to] of a member of "scalar_map". Returns them in reverse order, so if
+// several pairs have the same `from`, a search finds the last one.
 Result<ScalarMap> ParseScalarMap(const CodecSpec& codec, std::string_view member,
                                  const DataType& from, const DataType& to) {
   const std::string name = fmt::format("codec '{}': scalar_map.{}", codec.name, member);
@@ -148,7 +148,7 @@ Result<size_t> NameMember(const CodecSpec& codec, std::string_view member,
   return ChoiceMember(codec, member, names, fmt::format("one of {}", fmt::join(names, ", ")));
 }
 
-// The names of the values of Rounding, in the same order.
+// The names of the enumerators of Rounding, in their order.
 constexpr std::array<std::string_view, 5> kRoundings = {
     "nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"};
 static_assert(static_cast<int>(Rounding::kNearestAway) == 4);

@@ -173,7 +173,7 @@ std::optional<Checksum::Kind> KindOf(const CodecSpec& codec) {
   return std::nullopt;
 }
 
-// True if the checksum is stored before the bytes.
+// Returns true if the codec stores its checksum before the encoded bytes, false if after them.
 Result<bool> IsAtStart(const CodecSpec& codec, Checksum::Kind kind) {
   using Kind = Checksum::Kind;
   if (codec.name == "crc32c") {
@@ -184,7 +184,7 @@ Result<bool> IsAtStart(const CodecSpec& codec, Checksum::Kind kind) {
   }
   const bool fixed = kind == Kind::kFletcher32 || kind == Kind::kJenkinsLookup3;
   const bool starts = kind == Kind::kCrc32 || kind == Kind::kAdler32;
-  // In numcodecs, the location null means the default.
+  // In numcodecs, the value null of "location" means the default.
   const Json* member = FindMember(codec, "location");
   const std::string usual = starts ? "start" : "end";
   const Result<std::string> location =

@@ -16,7 +16,7 @@ inline constexpr uint64_t kChecksumBytes = 4;
 class Checksum {
  public:
   enum class Kind : uint8_t { kCrc32c, kCrc32, kAdler32, kFletcher32, kJenkinsLookup3 };
-  /// The number of kinds whose sums can be combined. These kinds come first in Kind.
+  /// The number of kinds that Combine() supports. They come first in Kind.
   static constexpr size_t kCombining = 3;
 
   /// Returns the checksum that a codec stores, or nullopt if the codec is not a checksum. Fails if
@@ -32,8 +32,8 @@ class Checksum {
   [[nodiscard]] uint32_t Sum(BytesView bytes) const;
   /// True if Combine() may be called for this kind.
   [[nodiscard]] bool combines() const { return static_cast<size_t>(kind_) < kCombining; }
-  /// Returns the sum of a byte range, given the sums of its two parts. `second_length`: the length
-  /// of the second part in bytes.
+  /// Returns the checksum of a byte range that consists of two parts, given the checksum of each
+  /// part. `second_length`: the length of the second part in bytes.
   [[nodiscard]] static uint32_t Combine(Kind kind, uint32_t first, uint32_t second,
                                         uint64_t second_length);
   [[nodiscard]] static uint32_t SumOf(Kind kind, BytesView bytes);

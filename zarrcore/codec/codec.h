@@ -28,8 +28,9 @@ namespace zarrfs {
 using Bytes = std::vector<std::byte>;
 using BytesView = std::span<const std::byte>;
 
-/// Releases the unused capacity of `bytes` if that is worth a copy. Call this before caching bytes,
-/// because decoders allocate for the longest possible output, and caches charge the capacity.
+/// Releases the unused capacity of `bytes` if it is more than a small part of the size. Call this
+/// before caching bytes, because decoders allocate for the longest possible output, and caches
+/// charge the capacity.
 void ShrinkToFit(Bytes& bytes);
 
 /// The data type and shape of a chunk that an array-to-array or array-to-bytes codec encodes.
@@ -49,8 +50,8 @@ inline constexpr uint64_t kMaxChunkBytes = uint64_t{2} << 30;
 class ArrayToArrayCodec {
  public:
   virtual ~ArrayToArrayCodec() = default;
-  /// Returns the spec of the encoded chunk, which the next codec in the chain encodes. Its shape
-  /// and data type may differ from those of `decoded`.
+  /// Returns the data type and shape of the encoded chunk, which the next codec in the chain
+  /// encodes. They may differ from those of `decoded`.
   [[nodiscard]] virtual ChunkSpec EncodedSpec(const ChunkSpec& decoded) const = 0;
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, const ChunkSpec& decoded) const = 0;
   /// Like Decode(), but may reuse or free the memory of `encoded`.
@@ -68,12 +69,14 @@ class ArrayToArrayCodec {
 class ArrayToBytesCodec {
  public:
   virtual ~ArrayToBytesCodec() = default;
-  /// Returns the size of an encoded chunk in bytes, or nullopt if the size varies.
+  /// Returns the size in bytes of every encoded chunk of this data type and shape, or nullopt if
+  /// the size varies.
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(const ChunkSpec& /*spec*/) const {
     return std::nullopt;
   }
-  /// An upper bound for the encoded size of a chunk from any writer, in bytes. Called only if
-  /// EncodedSize() is nullopt and the chunk has at most kMaxChunkBytes decoded bytes.
+  /// Returns an upper bound in bytes for the size of an encoded chunk, regardless of the program
+  /// that wrote it. Called only if EncodedSize() is nullopt and the chunk has at most
+  /// kMaxChunkBytes decoded bytes.
   [[nodiscard]] virtual uint64_t MaxEncodedSize(const ChunkSpec& spec) const {
     return spec.size().value_or(0);
   }
@@ -127,8 +130,8 @@ class Pipeline {
 
   /// Decodes a chunk to exactly decoded_size() bytes. Fails with kDamaged if the chunk is invalid,
   /// with kTooLarge if an array in the chain is larger than kMaxChunkBytes, with kWouldBlock if the
-  /// request was abandoned, and with kNoMemory if memory runs out. May also fail like
-  /// MemoryBudget::Take() if a codec needs more memory than MemoryToDecode().
+  /// request was abandoned, and with kNoMemory if memory runs out. If a codec needs more memory
+  /// than MemoryToDecode(), also returns the errors of MemoryBudget::Take().
   [[nodiscard]] Result<Bytes> Decode(Bytes encoded) const;
   [[nodiscard]] Result<Bytes> Decode(BytesView encoded) const {
     return Decode(Bytes(encoded.begin(), encoded.end()));
@@ -145,33 +148,34 @@ class Pipeline {
   /// The size of every encoded chunk in bytes; nullopt if sizes vary, for example because the chain
   /// compresses.
   [[nodiscard]] std::optional<uint64_t> encoded_size() const { return encoded_size_; }
-  /// An upper bound for the size of an encoded chunk from any writer.
+  /// An upper bound in bytes for the size of an encoded chunk, regardless of the program that wrote
+  /// it.
   [[nodiscard]] uint64_t max_encoded_size() const;
 
  private:
-  // The maximum decoded size of bytes_to_bytes_[codec], in bytes.
+  // The maximum number of bytes to which bytes_to_bytes_[codec] may decode.
   [[nodiscard]] uint64_t LimitOf(size_t codec) const;
 
   std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array_;
-  // specs_[i] is the chunk that array_to_array_[i] encodes. The last element is the chunk that
-  // array_to_bytes_ encodes.
+  // specs_[i] has the data type and shape of the chunk that array_to_array_[i] encodes. The last
+  // element has those of the chunk that array_to_bytes_ encodes.
   std::vector<ChunkSpec> specs_;
   std::shared_ptr<const ArrayToBytesCodec> array_to_bytes_;
   std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes_;
-  // sizes_[i] is the decoded size of bytes_to_bytes_[i], if it is constant.
+  // sizes_[i] is the number of bytes to which bytes_to_bytes_[i] decodes, if it is constant.
   std::vector<std::optional<uint64_t>> sizes_;
   uint64_t decoded_size_ = 0;
-  // The size of the largest of specs_, in bytes.
+  // The size in bytes of the largest chunk in specs_.
   uint64_t largest_size_ = 0;
-  uint64_t most_as_bytes_ = 0;  // maximum encoded size from array_to_bytes_, in bytes
+  uint64_t most_as_bytes_ = 0;  // maximum size of the output of array_to_bytes_, in bytes
   std::optional<uint64_t> encoded_size_;
 };
 
 /// A codec chain with only bytes-to-bytes codecs, for data of unknown decoded size.
 class BytesPipeline {
  public:
-  /// Fails with kUnsupported for a codec that is not in the registry, or is not a bytes-to-bytes
-  /// codec.
+  /// Validates a codec chain. Fails with kUnsupported for a codec that is not in the registry, or
+  /// is not a bytes-to-bytes codec.
   [[nodiscard]] static Result<BytesPipeline> Make(std::span<const CodecSpec> codecs);
 
   [[nodiscard]] bool empty() const { return codecs_.empty(); }

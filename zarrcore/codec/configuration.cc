@@ -12,7 +12,8 @@ const Json* FindMember(const CodecSpec& codec, std::string_view member) {
 tl::unexpected<Error> WrongMember(const CodecSpec& codec, std::string_view member,
                                   std::string_view expected) {
   const Json* value = FindMember(codec, member);
-  // Replaces bytes that are not UTF-8, because a strict dump would throw.
+  // The value may contain bytes that are not UTF-8. dump() replaces them here; in strict mode, it
+  // would throw.
   std::string found = value == nullptr
                           ? "absent"
                           : value->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);

@@ -50,7 +50,7 @@ bool FloatToInteger(double value, Conversion conversion, T& to) {
   constexpr T kMax = std::numeric_limits<T>::max();
   if (std::isnan(value)) return false;
   const double whole = Round(value, conversion.rounding);
-  // Compares with 2^digits, because a double may be unable to represent kMax.
+  // A double may be unable to represent kMax, so compare with kMax + 1, which is 2^digits.
   if (whole >= static_cast<double>(kMin) &&
       whole < std::ldexp(1.0, std::numeric_limits<T>::digits)) {
     to = static_cast<T>(whole);
@@ -151,7 +151,7 @@ std::string Text(const std::byte* element) {
 
 }  // namespace
 
-// Both conversions of Half keep the sign of a NaN.
+// Half::ToDouble() and Half::From() keep the sign of a NaN.
 double Half::ToDouble() const {
   const double magnitude = DecodeFloat(bits & kMagnitude, HalfFormat());
   return bits > kMagnitude ? -magnitude : magnitude;

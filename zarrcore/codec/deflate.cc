@@ -19,8 +19,8 @@ int WindowBits(Wrapper wrapper) { return wrapper == Wrapper::kGzip ? 15 + 16 : 1
 // The maximum compression ratio of deflate. Limits the allocation for a short input.
 constexpr uint64_t kBestDeflateRatio = 1032;
 
-// Sets the input of `stream` to `input`, and its output space to end at `end`, as far as the 32-bit
-// counters of zlib allow.
+// Gives `stream` the next input, and the output space from its current position to `end`. zlib
+// counts both with 32 bits, so it gets at most 4 GiB of each at a time.
 void Feed(z_stream& stream, BytesView input, const std::byte* end) {
   constexpr size_t kMax = std::numeric_limits<uInt>::max();
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(input.data()));
@@ -34,7 +34,7 @@ class DeflateCodec : public BytesToBytesCodec {
   DeflateCodec(Wrapper wrapper, int level) : wrapper_(wrapper), level_(level) {}
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
-    // Allocates one byte more than allowed, so an output that is too long is detected.
+    // One byte more than allowed, so an output that is too long is detected.
     const uint64_t reachable =
         encoded.size() < (uint64_t{1} << 50) ? encoded.size() * kBestDeflateRatio : UINT64_MAX;
     const uint64_t space = std::min(limit, reachable) + 1;

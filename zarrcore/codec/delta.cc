@@ -11,7 +11,7 @@
 namespace zarrfs {
 namespace {
 
-// Adds or subtracts elements. Integers wrap.
+// Applies `operation`, an addition or subtraction. Integers wrap.
 template <typename T, typename Operation>
 T Calculate(T a, T b, Operation operation) {
   if constexpr (std::is_integral_v<T>) {
@@ -26,8 +26,8 @@ class DeltaCodec : public StoredAsCodec {
   using StoredAsCodec::StoredAsCodec;
 
  private:
-  // Decodes piece by piece, because all elements in the wider type may take twice the memory of the
-  // chunk.
+  // Decodes piece by piece. Converting all elements to the wider type at once could take twice the
+  // memory of the chunk.
   Result<Bytes> DecodeElements(Bytes encoded, const DataType& type) const override {
     constexpr size_t kElementsAtOnce = 64 << 10;
     const DataType wide = PromotedType(stored(), type);

@@ -16,8 +16,8 @@ class GrowingOutput {
   /// Returns the free part of the buffer. It is empty once more than `limit` bytes were written.
   [[nodiscard]] std::span<std::byte> Space() {
     if (used_ == bytes_.size()) {
-      // Reserves the maximum size immediately, because a reallocation would hold old and new bytes
-      // in memory at the same time. Untouched pages use no memory.
+      // Reserves the maximum size immediately, because a later reallocation would hold old and new
+      // bytes in memory at the same time. Pages that were not written use no memory.
       if (used_ == 0) bytes_.reserve(std::min(limit_ + 1, kMaxReserved));
       // Allows one byte more than the limit, so an output that is too long is detected.
       bytes_.resize(std::min<uint64_t>(limit_ + 1, std::max<uint64_t>(kFirst, 2 * used_)));
@@ -36,7 +36,7 @@ class GrowingOutput {
 
  private:
   static constexpr uint64_t kFirst = 64 << 10;
-  // Maximum number of bytes to reserve. No chunk needs more.
+  // Maximum number of bytes to reserve at the start. No chunk needs more.
   static constexpr uint64_t kMaxReserved = 2 * kMaxChunkBytes;
 
   const uint64_t limit_;

@@ -151,7 +151,8 @@ Result<uint32_t> PresetMember(const CodecSpec& codec, lzma_options_lzma& options
 }
 
 Result<Filter> ParseFilter(const Json& document) {
-  // Reads the members of a filter like those of a codec, so the error messages are the same.
+  // Wraps the filter as a codec, so its members are read with the same functions and the same error
+  // messages.
   const CodecSpec members = {"numcodecs.lzma filter", document};
   constexpr int64_t kLargest = std::numeric_limits<uint32_t>::max();
   Filter filter;
@@ -163,7 +164,7 @@ Result<Filter> ParseFilter(const Json& document) {
 
   const Result<uint32_t> preset = PresetMember(members, filter.lzma);
   if (!preset) return Fail(preset);
-  // Reads only the options that decoders need.
+  // The options that decoders need. Others are ignored.
   const std::pair<const char*, uint32_t*> options[] = {{"dict_size", &filter.lzma.dict_size},
                                                        {"lc", &filter.lzma.lc},
                                                        {"lp", &filter.lzma.lp},

@@ -9,8 +9,8 @@
 namespace zarrfs {
 namespace {
 
-// Returns `count` bits of `packed` from bit `at` on, least significant bit first. `count` is at
-// most 64.
+// Returns the number stored in `count` bits of `packed` from bit `at` on, least significant bit
+// first. `count` is at most 64.
 uint64_t ReadBits(BytesView packed, uint64_t at, unsigned count) {
   uint64_t value = 0;
   for (unsigned have = 0; have < count;) {
@@ -23,7 +23,7 @@ uint64_t ReadBits(BytesView packed, uint64_t at, unsigned count) {
   return value;
 }
 
-// Writes `count` bits of `value` to `packed` from bit `at` on. These bits of `packed` must be zero.
+// Stores `value` in `count` bits of `packed` from bit `at` on. These bits of `packed` must be zero.
 void WriteBits(Bytes& packed, uint64_t at, unsigned count, uint64_t value) {
   for (unsigned done = 0; done < count;) {
     const auto shift = static_cast<unsigned>((at + done) % 8);
@@ -140,7 +140,7 @@ class PackbitsCodec : public ArrayToBytesCodec {
 };
 
 class NumcodecsPackbitsCodec : public ArrayToArrayCodec {
-  // The product cannot overflow, because the factory has checked it.
+  // MakeNumcodecsPackbitsCodec() has checked that the product does not overflow.
   static uint64_t ElementsOf(const ChunkSpec& spec) { return *CheckedProduct(spec.shape); }
   static uint64_t EncodedSize(uint64_t elements) { return 1 + CeilDiv(elements, 8); }
 

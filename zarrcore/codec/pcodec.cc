@@ -21,12 +21,12 @@ static_assert(std::endian::native == std::endian::little,
               "pcodec decodes to the machine's byte order");
 
 constexpr size_t kMaxMessage = 200;
-// The overhead in bytes of a file, and of each page. A page may consist of a single number. Writers
-// store numbers uncompressed if that is shorter.
+// Upper bounds in bytes for the overhead of a file, and of each of its pages. A page may contain
+// only one number. Writers store numbers uncompressed if that is shorter.
 constexpr uint64_t kOfFile = 64;
 constexpr uint64_t kOfPage = 32;
 
-// Returns pcodec's number for a data type, or nullopt if pcodec lacks the type.
+// Returns the number by which pcodec identifies a data type, or nullopt if pcodec lacks the type.
 std::optional<uint8_t> NumberOf(const DataType& type) {
   constexpr std::pair<std::string_view, uint8_t> kNumbers[] = {
       {"uint8", 10}, {"uint16", 7}, {"uint32", 1},  {"uint64", 2},  {"int8", 11},   {"int16", 8},

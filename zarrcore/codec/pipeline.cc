@@ -11,8 +11,8 @@
 namespace zarrfs {
 namespace {
 
-// Returns an upper bound for the output of a compressor with an input of `size` bytes. No
-// compressor expands incompressible bytes beyond this bound.
+// Returns an upper bound for the output of a compressor with an input of `size` bytes, even if the
+// input is incompressible.
 uint64_t BoundOfCompressed(uint64_t size) { return size + size / 8 + (uint64_t{64} << 10); }
 
 // Refuses chains in which the dtype of numcodecs.delta and the codec "bytes" have different byte
@@ -36,7 +36,7 @@ Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
   return {};
 }
 
-// Fails if no request is waiting for the chunk. Called before each codec runs.
+// Fails if the request for the chunk was abandoned. Called before each codec runs.
 Result<void> CheckIfWaitedFor() {
   if (IsAbandoned())
     return Fail(ErrorCode::kWouldBlock, "no request waits for this chunk any more");
@@ -46,7 +46,7 @@ Result<void> CheckIfWaitedFor() {
 }  // namespace
 
 void ShrinkToFit(Bytes& bytes) {
-  // Shrinks only if the unused capacity exceeds the used size divided by this number.
+  // Copying to a smaller allocation is worthwhile if more than 1/kWorthACopy of the size is unused.
   constexpr size_t kWorthACopy = 8;
   if (bytes.capacity() - bytes.size() > bytes.size() / kWorthACopy) bytes.shrink_to_fit();
 }
@@ -97,8 +97,8 @@ Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSp
                 codecs.size());
   }
 
-  // Refuses larger sizes, because file sizes are signed, and adding the constant overhead of codecs
-  // must not overflow.
+  // Larger chunks are refused, because file sizes are signed, and adding the constant overhead of
+  // codecs must not overflow.
   constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
   for (const ChunkSpec& step : pipeline.specs_) {
     const std::optional<uint64_t> size = step.size();
@@ -189,7 +189,7 @@ Result<Bytes> Pipeline::Encode(BytesView decoded) const try {
     return Fail(ErrorCode::kInvalidArgument, "chunk to encode: expected {} bytes, found {}",
                 decoded_size_, decoded.size());
   }
-  Bytes bytes;  // the output of the last codec, which `current` then views
+  Bytes bytes;  // owns the output of the codec that ran last
   BytesView current = decoded;
   const auto take = [&](Result<Bytes> encoded) -> Result<void> {
     if (!encoded) return Fail(encoded);

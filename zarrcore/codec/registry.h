@@ -82,8 +82,8 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 /// "first_bit" to "last_bit" of each element, least significant first, padded with zero bits. With
 /// "padding_encoding" first_byte or last_byte, a byte states the number of padding bits. In decoded
 /// elements, bits that were not stored are zero, but signed integers are sign-extended. Fails with
-/// kUnsupported for types other than bool, integers, floats, complex numbers and dates. Narrow
-/// numbers are supported.
+/// kUnsupported for types other than bool, integers, floats, complex numbers and dates. Numbers of
+/// fewer than 8 bits, such as int4, are supported.
 [[nodiscard]] Result<ArrayToBytesPtr> MakePackbitsCodec(const CodecSpec&, const ChunkSpec&);
 
 // The codecs below store zfp streams (https://zfp.readthedocs.io). Encoding fails with

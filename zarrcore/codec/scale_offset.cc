@@ -17,7 +17,7 @@ T Undo(T stored, T scale, T offset) {
     using Bits = BitsOf<sizeof(T)>;
     T quotient;
     if (std::is_signed_v<T> && scale == static_cast<T>(-1)) {
-      // Negates as an unsigned number, because negating the minimum of a signed type overflows.
+      // Negates as an unsigned number, because a signed type cannot represent its negated minimum.
       quotient = static_cast<T>(Bits{0} - static_cast<Bits>(stored));
     } else {
       quotient = static_cast<T>(stored / scale);

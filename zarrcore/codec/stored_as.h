@@ -12,7 +12,7 @@
 namespace zarrfs {
 
 /// Returns the data type in which a numcodecs codec stores elements of `type`. The configuration
-/// member `stored` names the data type; the default is `type`. The member `decoded` must name
+/// member called `stored` names it; if absent, it is `type`. The member called `decoded` must name
 /// `type` or be absent; otherwise this fails with kDamaged. Both members may contain numpy names
 /// ("<i4", "i4") or core data types ("int32"). The byte order in a name is ignored, because the
 /// array-to-bytes codec determines the byte order. Fails with kUnsupported for types that are
@@ -48,8 +48,8 @@ class StoredAsCodec : public ArrayToArrayCodec {
   /// Converts stored elements to `type`, the decoded type. The caller has checked the number of
   /// elements.
   [[nodiscard]] virtual Result<Bytes> DecodeElements(Bytes stored, const DataType& type) const = 0;
-  /// The size in bytes of an element of the intermediate type; 0 if the conversion has no
-  /// intermediate type.
+  /// The size in bytes of an element of the intermediate type in which the codec computes; 0 if it
+  /// needs none.
   [[nodiscard]] virtual size_t CalculatedItemSize(const DataType& /*type*/) const { return 0; }
   /// Converts decoded elements to the stored type. Fails with kUnsupported unless overridden.
   [[nodiscard]] virtual Result<Bytes> EncodeElements(BytesView elements,

@@ -40,7 +40,7 @@ std::vector<Axis> Merge(const std::vector<Axis>& axes) {
   return merged;
 }
 
-// `kSize`: the size of an item, or 0 to use `item_size`.
+// Copies the items of one row. `kSize`: the size of an item, or 0 if only `item_size` states it.
 template <size_t kSize>
 void CopyRow(const std::byte* from, Axis row, size_t item_size, std::byte* to) {
   const size_t size = kSize == 0 ? item_size : kSize;
@@ -70,7 +70,8 @@ RowCopy RowCopyFor(size_t item_size) {
   }
 }
 
-// `axes`: the axes of the output, outermost first.
+// Fills `output` with items of `from`. `axes`: the axes of the output, outermost first, with their
+// strides in the input.
 void StridedCopy(const std::byte* from, const std::vector<Axis>& axes, size_t item_size,
                  Bytes& output) {
   std::vector<Axis> outer = Merge(axes);
@@ -79,7 +80,7 @@ void StridedCopy(const std::byte* from, const std::vector<Axis>& axes, size_t it
     row = outer.back();
     outer.pop_back();
   }
-  if (row.stride == item_size) {  // the rows are contiguous in the input
+  if (row.stride == item_size) {  // each row is contiguous in the input
     item_size *= row.extent;
     row = {1, item_size};
   }

@@ -21,7 +21,7 @@ enum class VlenItems { kText, kBytes };
 /// Strings must be valid UTF-8. Allocates nothing.
 [[nodiscard]] Result<void> CheckVlen(BytesView encoded, uint64_t count, VlenItems items);
 
-/// The maximum lengths of a set of strings.
+/// The maximum lengths of several strings, which determine the fixed-length type for them.
 struct TextRange {
   uint64_t bytes = 0;       // the length of the longest string in bytes, as UTF-8
   uint64_t characters = 0;  // the length of the longest string in code points
@@ -32,7 +32,7 @@ struct TextRange {
 
   void Add(const TextRange& other);
 };
-/// Returns the range of one string, which must be valid UTF-8.
+/// Returns the lengths of one string, which must be valid UTF-8.
 [[nodiscard]] TextRange RangeOfText(BytesView text);
 
 /// How strings are encoded in items of a fixed size, padded with zeros.
@@ -47,7 +47,8 @@ enum class TextItems { kUtf8, kUtf32 };
 /// Writes a string, which must be valid UTF-8, to an item. Returns false if the item is too short.
 [[nodiscard]] bool StoreText(BytesView text, TextItems items, std::span<std::byte> item);
 
-/// The maximum total size in bytes of the strings in a chunk that is decoded to fixed-size items.
+/// The maximum decompressed size in bytes of a chunk of strings that is decoded to fixed-size
+/// items.
 inline constexpr uint64_t kMaxTextChunk = uint64_t{64} << 20;
 
 /// A codec chain whose array-to-bytes codec is "vlen-utf8" or "vlen-bytes".
@@ -66,9 +67,8 @@ class VlenChain {
   [[nodiscard]] Result<void> Check(Bytes encoded) const;
 
   // The functions below are for codec chains whose elements are strings, without a transpose. For
-  // other chains, CanDecodeTexts() fails with kUnsupported and the reason. Decoding uses at most
-  // kMaxTextChunk bytes in addition to input and result. It fails like Check(), and with kDamaged
-  // if the chunk would need more memory than that.
+  // other chains, CanDecodeTexts() fails with kUnsupported and the reason. Decoding returns the
+  // errors of Check(), and kDamaged if the decompressed chunk is larger than kMaxTextChunk.
 
   [[nodiscard]] Result<void> CanDecodeTexts() const;
   [[nodiscard]] Result<TextRange> RangeOfTexts(Bytes encoded) const;
@@ -78,7 +78,8 @@ class VlenChain {
   [[nodiscard]] Result<Bytes> DecodeTexts(Bytes encoded, TextItems items, size_t item_size) const;
   /// The number of elements in a chunk.
   [[nodiscard]] uint64_t count() const { return count_; }
-  /// Peak working memory in bytes, excluding the result.
+  /// Peak memory in bytes for decoding a chunk of `encoded` bytes, including that input but not the
+  /// result.
   [[nodiscard]] uint64_t MemoryToDecode(uint64_t encoded) const {
     return compressors_.MemoryToDecode(encoded, kMaxTextChunk);
   }

@@ -88,8 +88,8 @@ tl::unexpected<Error> RefuseType(const CodecSpec& codec, const DataType& type) {
               type.name);
 }
 
-// Returns the number of elements in a field, or of blocks with `edge` elements along each axis.
-// libzfp uses length 0 for axes that the field lacks.
+// Returns the number of elements in a field. With `edge`, returns the number of blocks that have
+// `edge` elements along each axis. libzfp uses length 0 for axes that the field lacks.
 std::optional<uint64_t> CountOf(const zfp_field& field, uint64_t edge = 1) {
   std::vector<uint64_t> axes;
   for (const size_t axis : {field.nx, field.ny, field.nz, field.nw}) {
@@ -116,8 +116,8 @@ struct Mode {
   }
 
   // The minimum number of bits of a block's header: whether the block has values, their exponent,
-  // and, in lossless mode, method and precision. With a smaller `maxbits`, libzfp would count below
-  // zero and read without a limit.
+  // and, in lossless mode, method and precision. If `maxbits` were smaller, libzfp's count of
+  // remaining bits would underflow, and it would read without a limit.
   [[nodiscard]] unsigned LeastBits(zfp_type type) const {
     const bool is_reversible = minexp < ZFP_MIN_EXP;
     switch (type) {
@@ -133,7 +133,8 @@ struct Mode {
   }
 };
 
-// The base of the codecs for zfp streams. A subclass interprets the beginning of the stream.
+// The base of the codecs for zfp streams. A subclass determines the type, shape and mode of a
+// stream.
 class ZfpStreamCodec : public ArrayToBytesCodec {
  public:
   ZfpStreamCodec(std::string name, zfp_type type) : name_(std::move(name)), type_(type) {}
@@ -147,8 +148,9 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     if (!padding) return Fail(padding);
     const PaddedCopy copy(encoded, *padding);
     auto decoded = DecodePadded(copy, encoded, spec, *size);
-    // libzfp reads whole words, but builds with shorter words write fewer bytes, so the last word
-    // may be incomplete. If the bytes after the end change the result, the stream is truncated.
+    // libzfp reads whole words, but the last word of a stream may be incomplete, because builds of
+    // libzfp with shorter words write fewer bytes. If the bytes after the end change the result,
+    // the stream is truncated.
     const size_t rest = RoundedUp(encoded.size()) - encoded.size();
     if (!decoded || rest == 0) return decoded;
     const Digest digest = DigestOf(*decoded);
@@ -191,8 +193,8 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
   static size_t RoundedUp(size_t size) { return CeilDiv(size, kWord) * kWord; }
   static Digest DigestOf(const Bytes& bytes) { return DigestBuilder().Add(bytes).Finish(); }
 
-  // Calls Begin(). Returns how far past the end of the stream libzfp may read, in bytes. Fails if
-  // the stream cannot decode to `size` bytes.
+  // Calls Begin() and checks the result. Returns how far past the end of the stream libzfp may
+  // read, in bytes. Fails if the stream cannot decode to `size` bytes.
   Result<uint64_t> Begun(const Stream& stream, BytesView encoded, const ChunkSpec& spec,
                          uint64_t size) const {
     const uint64_t count = size / zfp_type_size(type_);
@@ -210,7 +212,7 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
       return Fail(ErrorCode::kDamaged, "codec '{}': a block of {} bits, expected at least {}",
                   name_, mode.maxbits, mode.LeastBits(type_));
     }
-    // Each block takes at least one bit.
+    // A block takes at least one bit, which limits the number of blocks in the stream.
     const auto bits = CheckedMul(*CountOf(field, kBlockEdge), std::max(1U, mode.minbits));
     const uint64_t longest = zfp_stream_maximum_size(stream.zfp.get(), &field);
     if (!bits || *bits / 8 > RoundedUp(encoded.size()) ||
@@ -221,8 +223,8 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     return longest;
   }
 
-  // Runs Begun() on a copy of the stream's header, before memory for the elements is allocated.
-  // Returns the result of Begun().
+  // Checks the stream before memory for the elements is allocated: runs Begun() on a copy of its
+  // first bytes, and returns the result.
   Result<uint64_t> PaddingOf(BytesView encoded, const ChunkSpec& spec, uint64_t size) const {
     const BytesView start = encoded.first(std::min(encoded.size(), kMaxStreamHeader));
     Bytes header(start.begin(), start.end());
@@ -267,7 +269,7 @@ class ZfpCodec final : public ZfpStreamCodec {
 
  private:
   bool Begin(const Stream& stream, const ChunkSpec& spec) const override {
-    // The first axis of libzfp varies fastest.
+    // libzfp's first axis varies fastest, so the order of the axes is reversed.
     std::vector<size_t> axes(spec.shape.rbegin(), spec.shape.rend());
     if (axes.empty()) axes.push_back(1);
     axes.resize(4);
@@ -309,7 +311,8 @@ Result<int64_t> NeededInteger(const CodecSpec& codec, std::string_view member, i
   return IntegerMember(codec, member, minimum, maximum, 0);
 }
 
-// Returns the parameters of the mode in the configuration. libzfp computes them in `zfp`.
+// Returns the parameters of the mode in the configuration. Except in expert mode, libzfp computes
+// them, using `zfp`.
 Result<Mode> ModeOf(const CodecSpec& codec, zfp_type type, unsigned rank, zfp_stream* zfp) {
   const auto mode = StringMember(codec, "mode", "");
   if (!mode) return Fail(mode);

@@ -61,7 +61,7 @@ class ZstdCodec : public BytesToBytesCodec {
 
 Result<BytesToBytesPtr> MakeZstdCodec(const CodecSpec& codec) {
   const int64_t level = EncoderMember(codec, "level", ZSTD_minCLevel(), ZSTD_maxCLevel(), 0);
-  // True if frames end with zstd's own checksum.
+  // If true, encoded frames end with zstd's own checksum.
   const Json* checksum = FindMember(codec, "checksum");
   return std::make_shared<const ZstdCodec>(static_cast<int>(level),
                                            checksum != nullptr && *checksum == true);

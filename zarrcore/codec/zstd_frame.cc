@@ -25,8 +25,9 @@ constexpr uint64_t kBlockHeader = 3;
 constexpr uint64_t kMaxBlock = 128 << 10;
 constexpr uint64_t kFrameChecksumSize = 4;
 
-// Maximum number of blocks to search. Writers fill their blocks, so a frame with this many blocks
-// has 8 GiB, but a hostile chunk may have any number of empty blocks.
+// Maximum number of blocks that are read to find the end of a frame, and of skippable frames after
+// it. Writers fill their blocks, so a frame with this many blocks has 8 GiB, but a hostile chunk
+// may have any number of empty blocks.
 constexpr int kMaxBlocks = 1 << 16;
 
 constexpr uint64_t kSkippableHeader = 8;
@@ -49,7 +50,8 @@ struct FrameHeader {
   bool has_checksum = false;
 };
 
-// `start`: the first kMaxFrameHeader bytes of the chunk, or the whole chunk if it is shorter.
+// Parses the header of the first frame. `start`: the first kMaxFrameHeader bytes of the chunk, or
+// the whole chunk if it is shorter.
 Result<FrameHeader> ParseHeader(BytesView start) {
   const auto short_of = [&](uint64_t size) {
     return Fail(ErrorCode::kDamaged, "zstd: expected a frame header of {} bytes, found {}", size,
@@ -110,7 +112,7 @@ Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size
   return std::nullopt;
 }
 
-// An upper bound for the total decoded size of the blocks of a frame.
+// Returns an upper bound for the decoded size of a frame, from the headers of its blocks.
 uint64_t BoundOfBlocks(BytesView frame) {
   uint64_t bound = 0;
   const auto header = ParseHeader(frame.first(std::min(frame.size(), kMaxFrameHeader)));
@@ -180,7 +182,8 @@ Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_siz
 
 Result<uint64_t> ZstdDecodedBound(BytesView encoded, uint64_t limit) {
   uint64_t stated = 0;
-  // The sum of the decoded sizes, including bounds for frames without a content size.
+  // The sum of the frames' decoded sizes, at most `limit`. A frame that does not state its size
+  // counts with an upper bound.
   uint64_t bound = 0;
   const auto add = [&](uint64_t bytes) { bound += std::min(bytes, limit - bound); };
   BytesView rest = encoded;

@@ -48,8 +48,8 @@ using ReadChunkBytes = std::function<Result<void>(uint64_t offset, std::span<std
 /// more than `limit` bytes in total.
 [[nodiscard]] Result<uint64_t> ZstdDecodedBound(BytesView encoded, uint64_t limit);
 
-/// Appends the content size `decoded_size` to a frame header of ZstdServing::replaced bytes. Keeps
-/// the window size, which may exceed the content size.
+/// Appends the content size `decoded_size` to `header`, the first ZstdServing::replaced bytes of a
+/// chunk, and returns it. Keeps the window size, which may exceed the content size.
 [[nodiscard]] Bytes PatchZstdHeader(Bytes header, uint64_t decoded_size);
 
 }  // namespace zarrfs
