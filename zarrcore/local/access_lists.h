@@ -21,10 +21,10 @@
 
 namespace zarrfs {
 
-/// Returns the permission bits that a list grants. The owner keeps all bits. The group has the bits
-/// of the entry `group::` that the mask and every named entry also grant. Others have the bits of
-/// `other::` that every named entry also grants within the mask. An invalid list leaves only the
-/// owner's bits. `list`: the extended attribute system.posix_acl_access.
+/// Returns the permission bits that an access control list grants. The owner keeps all bits. The
+/// group has the bits of the entry `group::` that the mask and every named entry also grant. Others
+/// have the bits of `other::` that every named entry also grants within the mask. An invalid list
+/// leaves only the owner's bits. `list`: the extended attribute system.posix_acl_access.
 [[nodiscard]] uint32_t MaskOfAccessList(std::span<const std::byte> list);
 
 /// Reads access control lists, and reports the first list that removes a right. Thread-safe.
@@ -34,10 +34,10 @@ class AccessLists {
   using Report = std::function<void(std::string_view key)>;
   explicit AccessLists(Report report) : report_(std::move(report)) {}
 
-  /// The permission bits that the list of a file or folder grants: 0777 if it has no list, 0700 if
-  /// the list cannot be read. `fd`: the file itself if `below` is empty, otherwise a folder.
-  /// `below`: the path of the file in that folder, without links. `status`: the status of the file.
-  /// `key`: the key for the report.
+  /// The permission bits that the access control list of a file or folder grants: 0777 if it has no
+  /// list, 0700 if the list cannot be read. `fd`: the file itself if `below` is empty, otherwise a
+  /// folder. `below`: the path of the file in that folder, without links. `status`: the status of
+  /// the file. `key`: the key for the report.
   [[nodiscard]] uint32_t MaskOf(int fd, std::string_view below, const struct stat& status,
                                 std::string_view key);
 

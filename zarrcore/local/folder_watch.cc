@@ -31,15 +31,15 @@ constexpr uint32_t kFolderEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MO
                                    IN_ONLYDIR | IN_EXCL_UNLINK;
 constexpr uint32_t kPathEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-// If more objects than kMaxNamedChanges have changed, their folders are reported instead. If more
-// folders than kMaxNamedFolders have changed, a change of everything is reported.
+// Limits of one report of changes. After kMaxNamedChanges objects, only the folders of further
+// changed objects are listed. After kMaxNamedFolders folders, everything is reported as changed.
 constexpr size_t kMaxNamedChanges = 4096;
 constexpr size_t kMaxNamedFolders = 4096;
 constexpr std::chrono::seconds kTryAgainAfter{10};
 // Approximate memory of a watch: 1 KiB in the kernel and two table entries in this process.
 constexpr uint64_t kMemoryOfWatch = 1400;
-// The interval at which the directory's identity is checked if its path cannot be watched, in
-// milliseconds.
+// If the path of the directory cannot be watched, this is the interval, in milliseconds, at which
+// the directory's device and inode are checked.
 constexpr int kLookForPathMs = 1000;
 
 // True if an object of this name can be part of a Zarr hierarchy. False for temporary files and
@@ -62,7 +62,7 @@ int AddWatch(int inotify, int folder, uint32_t events) {
 }
 
 template <typename Visit>  // called as visit(const inotify_event&, std::string_view name)
-// Clang cannot see that `visit` may need a mutex.
+// Not analyzed, because Clang cannot see that `visit` may need a mutex.
 void VisitEvents(int inotify, Visit visit) NO_THREAD_SAFETY_ANALYSIS {
   alignas(inotify_event) std::array<char, 65536> buffer;
   for (;;) {
@@ -148,7 +148,8 @@ uint64_t FolderWatch::WatchAllNames(std::string_view folder) {
   MutexLock lock(mutex_);
   const std::string key(folder);
   const uint64_t count = Watch(lock, key);
-  // A missing folder that appears later counts as a change of its parent folder.
+  // A missing folder has no watch of its own. If it appears later, that is a change of its parent
+  // folder.
   if (const auto found = by_folder_.find(key); found != by_folder_.end()) {
     found->second.all_names = true;
   }
@@ -158,7 +159,7 @@ uint64_t FolderWatch::WatchAllNames(std::string_view folder) {
 uint64_t FolderWatch::Watch(MutexLock& lock, const std::string& key) {
   if (by_folder_.contains(key)) return change_count();
   if (Clock::now() < try_again_ || !HasRoom(lock)) return 0;
-  // Reads the count before any watch is added, so any later change invalidates the answer.
+  // Reads the change count before any watch is added, so any later change invalidates the answer.
   const uint64_t count = change_count();
   // Adds watches from the root down, so no change to a parent folder goes unnoticed.
   for (size_t end = 0;; ++end) {
@@ -184,7 +185,7 @@ std::string FolderWatch::LimitLocked() const {
   return fmt::format("{} folders are watched, {}", by_folder_.size(), limit_);
 }
 
-// Clang cannot see that `lock` holds mutex_.
+// Not analyzed, because Clang cannot see that `lock` holds mutex_.
 bool FolderWatch::HasRoom(MutexLock& lock) NO_THREAD_SAFETY_ANALYSIS {
   if (by_folder_.size() < most_.folders) {
     // Reserving memory may evict values of other caches, so the lock must not be held.
@@ -207,8 +208,8 @@ bool FolderWatch::HasRoom(MutexLock& lock) NO_THREAD_SAFETY_ANALYSIS {
   return by_folder_.size() < most_.folders;
 }
 
-// Adds a watch. False if that is impossible. Sets `absent` if the folder does not exist; the watch
-// on its parent then reports its creation.
+// Adds a watch on a folder. False if that is impossible. Sets `absent` if the folder does not
+// exist; the watch on its parent then reports its creation.
 bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
   const Descriptor fd = open_folder_(folder);
   if (!fd) {
@@ -315,7 +316,9 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
                 if (found == by_watch_.end()) return;
                 const std::string folder = found->second;
                 const bool is_folder = (event.mask & IN_ISDIR) != 0;
-                // The folder was deleted; everything below it was deleted before.
+                // IN_IGNORED: the folder was deleted, so the kernel has removed its watch. Only
+                // empty folders can be deleted, so the watches of the folders below were removed
+                // earlier.
                 if ((event.mask & IN_IGNORED) != 0) {
                   by_folder_.erase(folder);
                   by_watch_.erase(found);
@@ -361,7 +364,8 @@ std::pair<uint64_t, uint64_t> FolderWatch::IdentityOfPath() const {
   return {status.st_dev, status.st_ino};
 }
 
-// Watches each folder that a lookup of the path searches, including folders of symbolic links.
+// Watches each folder in which a lookup of path_ looks up a name. If a component is a symbolic
+// link, these include the folders on the path to the link's target.
 void FolderWatch::WatchPath() {
   path_names_.clear();
   Descriptor fresh = NewInotify();
@@ -405,7 +409,7 @@ void FolderWatch::Run() {
     try {
       goes_on = Step();
     } catch (const std::bad_alloc&) {
-      // Events were lost, so every object may have changed.
+      // Memory ran out and events were lost, so every object may have changed.
       {
         const MutexLock lock(mutex_);
         count_.fetch_add(1, std::memory_order_acq_rel);
@@ -442,7 +446,7 @@ bool FolderWatch::Step() {
     mounts_ = std::move(mounts);
   }
   // No event reports that a file system was mounted over the directory or over a folder on its
-  // path, so the directory's identity is compared.
+  // path, so the directory's device and inode are compared.
   const bool must_compare = !path_is_watched_ || (mounts_changed && !path_.empty());
   const bool path_changed =
       (wait[1].revents != 0 && ReadPathEvents()) || (must_compare && IdentityOfPath() != identity_);

@@ -53,7 +53,7 @@ class FolderWatch {
   /// Opens a folder by its key with O_PATH, following no symbolic link and entering no other file
   /// system. Returns an empty descriptor, with errno set, on failure.
   using OpenFolder = std::function<Descriptor(const std::string& key)>;
-  /// Called once, with a message for the log that says why some folders are not watched.
+  /// Called at most once, with a message for the log that says why some folders are not watched.
   using Report = std::function<void(std::string_view)>;
 
   /// Starts to watch a directory. `path`: the absolute path of the directory. If `path` is empty,
@@ -96,7 +96,7 @@ class FolderWatch {
   void StartOverLocked() REQUIRES(mutex_);
   void WatchPath();
   void Run();
-  // Waits for changes and reports them. False if the thread must end.
+  // Waits for changes and reports them. False if the thread must exit.
   bool Step();
   void Wake() const;
   // Reads events, and adds the changes to `changes`. True if something changed. Sets `start_over`
@@ -112,12 +112,12 @@ class FolderWatch {
   const ChangeListener listener_;
   const Report report_;
   const WatchLimit most_;
-  const std::string more_;  // the name of additional objects to watch; "" for none
+  const std::string more_;  // a name of objects that are watched, too; "" for none
   std::atomic<uint64_t> count_{1};
 
   struct Watched {
     int watch;
-    uint64_t order;  // the position in the order in which folders were watched
+    uint64_t order;  // increases with each new watch; EvictLocked() drops the oldest
     bool all_names = false;
   };
   // Only the watch's thread replaces this descriptor, with the mutex held. That thread may read it
@@ -129,7 +129,7 @@ class FolderWatch {
   uint64_t next_order_ GUARDED_BY(mutex_) = 0;
   // The memory of the watches, in this process and in the kernel.
   MemoryBudget::Share memory_ GUARDED_BY(mutex_);
-  // Folders that the thread must report as unwatched.
+  // Folders whose watches were dropped. The watch's thread must still report them as unwatched.
   std::vector<std::string> evicted_ GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point waiting_since_ GUARDED_BY(mutex_) =
       kNobody;  // when the first folder was refused a watch; kNobody if no folder is waiting
@@ -142,7 +142,8 @@ class FolderWatch {
   // Only the watch's thread uses the members below.
   Descriptor path_fd_;
   std::unordered_map<int, std::string>
-      path_names_;  // by watch: the names that the path looks up in the folder, as "/a/" or "/a/b/"
+      // For each watch, the names that a lookup of path_ needs in that folder, as "/a/" or "/a/b/".
+      path_names_;
   bool path_is_watched_ = false;
   std::pair<uint64_t, uint64_t> identity_;                // the device and inode found at `path_`
   Descriptor mounts_fd_;                                  // the kernel's mount table

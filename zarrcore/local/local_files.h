@@ -75,8 +75,8 @@ class LocalFiles {
   [[nodiscard]] uint64_t NextSerial() { return next_serial_.fetch_add(1); }
 
   // The functions below resolve `key`. They follow only symbolic links that the rules allow, do not
-  // enter zarrfs mounts, and fail like WalkPath(). They open only regular files and folders: merely
-  // opening another file could unblock the writer of a FIFO or trigger a device.
+  // enter zarrfs mounts, and return the errors of WalkPath(). They open only regular files and
+  // folders: merely opening another file could unblock the writer of a FIFO or trigger a device.
 
   /// Opens a regular file or folder with O_PATH. kUnsupported for any other type of file.
   [[nodiscard]] Result<Opened> Find(std::string_view key) { return Open(key, Purpose::kLook); }

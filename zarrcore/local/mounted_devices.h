@@ -42,7 +42,7 @@ class MountedDevices {
     std::string path = {};  // the path of the mount point
   };
 
-  // Reads the table if it has changed.
+  // Reads the mount table again if it has changed.
   Result<void> UpdateLocked() REQUIRES(mutex_);
   Result<void> ReadLocked() REQUIRES(mutex_);
 

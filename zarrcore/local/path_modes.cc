@@ -45,7 +45,7 @@ std::shared_ptr<const std::vector<FolderMode>> PathModes::Above(int root, std::s
       if (is_current) return known->second.folders;
     }
   }
-  // Get the count before the lookups, so later changes invalidate the result.
+  // Get the change count before the lookups, so later changes invalidate the result.
   const uint64_t count = watch != nullptr ? watch->Watch(folder) : 0;
   auto folders = std::make_shared<std::vector<FolderMode>>();
   std::string path;

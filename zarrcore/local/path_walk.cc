@@ -74,7 +74,7 @@ class Walker {
     step.name = name;
     if (auto opened = Look(parent, step); !opened) return opened;
     if (step.is_automount) {
-      // Request the attributes without AT_NO_AUTOMOUNT, which triggers the automount.
+      // A request for attributes without AT_NO_AUTOMOUNT triggers the automount.
       struct statx ignored;
       static_cast<void>(statx(parent.fd->get(), name.c_str(),
                               AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &ignored));
@@ -165,7 +165,7 @@ class Walker {
     const auto found = ReadLinkAt(link);
     if (!found) return FailHere(errno);
     std::string_view target = *found;
-    if (depth_++ == 0) {  // not inside the target of another link
+    if (depth_++ == 0) {  // the link is on the path of the key, not of another link's target
       link_key_ = here();
       link_target_ = target;
       link_folder_ = steps_.back().fd;
@@ -226,7 +226,7 @@ class Walker {
     --depth_;
     const Step& end = steps_.back();
     if (end.is_folder() && ++folder_links_ > kMaxFolderLinks) {
-      ++depth_;  // for the message, the walk is still inside the link
+      ++depth_;  // the walk fails inside the link
       return Refuse(
           fmt::format("one of more than {} links to folders on this path, which is the limit",
                       kMaxFolderLinks));
@@ -335,7 +335,7 @@ class Walker {
   std::vector<Step> steps_;
   Base base_ = Base::kRoot;  // where the resolved path begins
   size_t key_end_ = 0;       // the end of the current component of the key
-  // The resolved folders of the key's previous components.
+  // The resolved folders in which the components of the key were looked up so far.
   std::vector<FileId> folders_of_key_;
   // The folders above the store's root, from the top down. Set by Climb().
   std::vector<Step> above_root_;
@@ -350,7 +350,7 @@ class Walker {
   std::string link_key_;
   std::string link_target_;
   DescriptorPtr link_folder_;
-  std::vector<FileId> link_way_;  // the folders on the path to that link
+  std::vector<FileId> link_way_;  // the folders on the path to the link at link_key_
 };
 
 // True if a component of the key is too long to be a name.

@@ -39,7 +39,7 @@ struct WalkRules {
   std::shared_ptr<AccessLists> access_lists = nullptr;
 };
 
-/// A file of any type in the store.
+/// The file to which a key leads. It may have any type.
 struct Walked {
   std::shared_ptr<const Descriptor> fd;  // opened with O_PATH
   uint32_t type = 0;                     // S_IFREG, S_IFDIR, …

@@ -24,7 +24,7 @@ class PendingPath {
       path = path.substr(0, slash == path.npos ? 0 : slash);
     }
   }
-  /// Pushes a mark: a component that no path can contain, such as "/".
+  /// Puts a mark before the pending components: a component that no path can contain, such as "/".
   void PushMark(std::string mark) { components_.push_back(std::move(mark)); }
 
   [[nodiscard]] bool empty() const { return components_.empty(); }
