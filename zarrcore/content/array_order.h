@@ -106,7 +106,7 @@ class ArrayOrder {
     uint64_t newest = 0;  // the latest chunk that this reader requested
     ChunkCoordinates at{};
     std::vector<Loop> loops{};  // innermost loop first
-    // A possible outer loop, after a single step to a chunk that is not a neighbour.
+    // What may be the next outer loop, after a single move to a chunk that is not a neighbour.
     std::optional<Loop> unsure{};
     bool is_box = false;  // true if the loops describe a whole box, so no chunk follows
     uint64_t steps = 0;   // the number of consecutive requests that followed the loops
@@ -146,7 +146,8 @@ class ArrayOrder {
   // `innermost`, or nullopt if they have no usual box. If their boxes differ in length along an
   // inner axis, the usual box has the smallest length.
   [[nodiscard]] std::optional<Box> UsualBox(const Loop& innermost) const;
-  // Sets the loops of a reader that has just begun its first loop to the loops of the usual box.
+  // If a usual box is known, sets the loops of a reader that has just begun its first loop so that
+  // they describe such a box.
   void AdoptBox(Reader& reader) const;
 
   // Returns the number of iterations of the innermost loop from reader.at to `at`, negative for a
@@ -166,16 +167,18 @@ class ArrayOrder {
   static void GoBeyond(Reader& reader, Loop& loop);
   // Turns reader.unsure into a learned loop if that loop continues at `at`.
   bool MakeSure(Reader& reader, const ChunkCoordinates& at) const;
-  // Finds a learned outer loop that advances to `at`, and restarts the loops inside it.
+  // True if a learned outer loop advances to `at` while the loops inside it restart. Learns where
+  // these loops end.
   bool TurnLoop(Reader& reader, const ChunkCoordinates& at) const;
-  // True if `loop` steps from each chunk to the next chunk in its row.
+  // True if `loop` moves from each chunk to the next chunk in C order.
   [[nodiscard]] bool IsInRow(const Loop& loop) const {
     const auto inner = std::span(grid_.counts()).subspan(loop.axis + 1);
     return loop.step == 1 && std::ranges::all_of(inner, [](uint64_t count) { return count == 1; });
   }
   // Moves `at` to the next expected chunk. Returns false if no chunk is expected.
   [[nodiscard]] bool Advance(const Reader& reader, ChunkCoordinates& at) const;
-  // The two parts of Advance(), which follow the learned loops and a guessed loop.
+  // Like Advance(), but AdvanceLearned() follows only learned loops, and AdvanceGuessed() only a
+  // guessed loop.
   [[nodiscard]] bool AdvanceLearned(const Reader& reader, ChunkCoordinates& at) const;
   [[nodiscard]] bool AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) const;
   // Moves `at` one step along the loop's axis. Returns false if the step would leave the grid or

@@ -101,7 +101,8 @@ void FetchAhead::Work() {
     try {
       task.work();
     } catch (const std::bad_alloc&) {
-      // The thread that reads the chunk gets the same error and reports it.
+      // If memory runs out here, the thread that reads the chunk gets the same error and reports
+      // it.
     }
     lock.lock();
     under_way_ -= fetches;

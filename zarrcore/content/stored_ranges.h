@@ -39,7 +39,8 @@ class StoredRanges {
   explicit StoredRanges(size_t capacity) : cache_(capacity, kSplits) {}
 
   /// Fills `out` with the bytes of a chunk from `offset` on. All these bytes must be in the chunk.
-  /// Fails like Object::Read().
+  /// Returns the errors of Object::Read(), and kWouldBlock if the bytes must be fetched but the
+  /// thread may not wait.
   [[nodiscard]] Result<void> Read(const ChunkSource& source, const ChunkLocation& chunk,
                                   uint64_t offset, std::span<std::byte> out);
 

@@ -26,7 +26,7 @@ struct ConsolidatedNodes {
   // The attributes and version of the consolidated document. Not set if the document has more than
   // kMaxBytes.
   ObjectInfo info;
-  /// The contents of the nodes' documents, by key.
+  /// The contents of the nodes' documents. The map's keys are the documents' keys in the store.
   std::map<std::string, std::string, std::less<>> texts = {};
 
   mutable Freshness freshness = {};  // set only by the cache that owns this object

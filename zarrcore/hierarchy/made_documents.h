@@ -40,8 +40,9 @@ class MadeTexts {
   /// `memory`: the memory reserved for `text`.
   Text Keep(std::string text, MadeDocument& document, MemoryBudget::Share memory);
 
-  /// The bytes with number `number`. If they were evicted, `make` must make the document of the
-  /// node at `path` again and return its number and bytes. kStale if the number has changed.
+  /// The bytes of the document with number `number`. If they were evicted, `make` must make the
+  /// document of the node at `path` again and return its number and bytes. kStale if the number has
+  /// changed.
   [[nodiscard]] Result<Text> Get(uint64_t number, std::string_view path,
                                  const std::function<Result<uint64_t>(Text& text)>& make);
 

@@ -82,8 +82,8 @@ class NodeReader {
   // why listed views hide an array. Unlisted views are ignored, because they may never be used.
   void ReportNotes(Node& node, std::string_view view, const ArrayView& array) const;
   void ReportHidden(Node& node) const;
-  // Reports a problem of the node through NodeReports. Marks the node, so its outline is not reused
-  // for nodes with the same metadata, and their problems are reported, too.
+  // Reports a problem of the node through NodeReports. Sets has_reports, so the node's outline is
+  // not reused for other nodes with the same metadata. Their problems must be reported, too.
   void ReportFault(Node& node, const Error& fault) const {
     node.has_reports = true;
     reports_.ReportFault(node, fault);

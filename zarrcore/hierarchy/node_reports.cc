@@ -6,7 +6,7 @@
 namespace zarrfs {
 namespace {
 
-// Maximum number of recorded reports. At this number, the record is cleared, and everything is
+// Maximum number of recorded reports. At this number, all records are cleared, so problems may be
 // reported again.
 constexpr size_t kMaxReported = 1u << 20;
 

@@ -78,7 +78,8 @@ class SharedDocuments {
 
  private:
   using DimensionsCache = RevalidatingCache<size_t, RootDimensions>;
-  // The sources of a document: their common validity, and the latest version of the sources used.
+  // The common validity of all nodes on which a document depends, and the latest version of the
+  // nodes from which it was made.
   using Sources = Valid<MadeDocument>;
 
   // --- Dimensions: shared_documents.cc ---
@@ -87,14 +88,15 @@ class SharedDocuments {
                                                             Age max_age,
                                                             MadeTexts::Text* text) const;
   [[nodiscard]] Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
-  // Finds the dimensions of the root group; returns `known` (may be null) if nothing has changed.
+  // Finds the dimension names of the arrays in the root group; returns `known` (may be null) if
+  // nothing has changed.
   [[nodiscard]] Result<Valid<DimensionsCache::Loaded>> MakeDimensions(
       size_t view, Age max_age, const RootDimensionsPtr& known) const;
-  // Fills `made` with the dimensions of the root group. Returns their validity.
+  // Fills `made` with the dimension names of the arrays in the root group. Returns their validity.
   [[nodiscard]] Result<Validity> FindRootDimensions(size_t view, Age max_age,
                                                     RootDimensions& made) const;
-  // The members of `names` that are dimensions of arrays in or below `groups`. kTooLarge if more
-  // than `budget` nodes are below the groups.
+  // Returns the elements of `names` that arrays in or below `groups` use as dimension names with
+  // lengths (NameWithLength()). kTooLarge if more than `budget` nodes are below the groups.
   [[nodiscard]] Result<Valid<std::set<std::string>>> NamesBelow(
       const std::vector<std::string>& groups, const std::set<std::string>& names, size_t view,
       Age max_age, size_t budget) const;

@@ -122,7 +122,7 @@ uint64_t KerchunkReferenceSet::Builder::NumberOf(std::string_view location) {
 
 uint64_t KerchunkReferenceSet::Builder::bytes() const {
   constexpr uint64_t kNode = 64;   // the size of a node in the tree numbers_
-  constexpr uint64_t kAtOnce = 2;  // while it grows, an array exists twice
+  constexpr uint64_t kAtOnce = 2;  // an array that grows is copied, so it exists twice
   constexpr uint64_t kTemplate = 128;
   return kAtOnce * (records_.capacity() + positions_.capacity() * sizeof(uint64_t) +
                     bytes_.capacity() + locations_.capacity() * sizeof(Part) +

@@ -66,7 +66,7 @@ class KerchunkReferenceSet {
   /// A position in the sequence of keys. Must not outlive the set.
   class Cursor {
    public:
-    /// False after the last key.
+    /// True unless the cursor is after the last key.
     explicit operator bool() const { return number_ < set_->count_; }
     [[nodiscard]] const std::string& key() const { return key_; }
     [[nodiscard]] KerchunkReference reference() const;
@@ -163,7 +163,7 @@ class KerchunkReferenceSet::Builder {
   // Records in the order in which they were added. Each has the key's length, the key, the kind,
   // and the numbers.
   std::string records_;
-  std::vector<uint64_t> positions_;  // the offset of each record
+  std::vector<uint64_t> positions_;  // the offset of each record in records_
   std::string bytes_;
   std::vector<Part> locations_;
   std::set<uint64_t, Less> numbers_{

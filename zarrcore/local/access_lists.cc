@@ -72,7 +72,7 @@ uint32_t MaskOfAccessList(std::span<const std::byte> list) {
 
 uint32_t AccessLists::MaskOf(int fd, std::string_view below, const struct stat& status,
                              std::string_view key) {
-  // If neither the group nor others have rights, a list cannot reduce their rights.
+  // If neither the group nor others have rights, an access control list cannot remove any.
   if ((status.st_mode & 077) == 0) return kAll;
   {
     const MutexLock lock(mutex_);

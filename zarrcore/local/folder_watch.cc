@@ -62,7 +62,7 @@ int AddWatch(int inotify, int folder, uint32_t events) {
 }
 
 template <typename Visit>  // called as visit(const inotify_event&, std::string_view name)
-// Not analyzed, because Clang cannot see that `visit` may need a mutex.
+// Excluded from Clang's thread safety analysis, which cannot see that `visit` may need a mutex.
 void VisitEvents(int inotify, Visit visit) NO_THREAD_SAFETY_ANALYSIS {
   alignas(inotify_event) std::array<char, 65536> buffer;
   for (;;) {
@@ -185,7 +185,7 @@ std::string FolderWatch::LimitLocked() const {
   return fmt::format("{} folders are watched, {}", by_folder_.size(), limit_);
 }
 
-// Not analyzed, because Clang cannot see that `lock` holds mutex_.
+// Excluded from Clang's thread safety analysis, which cannot see that `lock` holds mutex_.
 bool FolderWatch::HasRoom(MutexLock& lock) NO_THREAD_SAFETY_ANALYSIS {
   if (by_folder_.size() < most_.folders) {
     // Reserving memory may evict values of other caches, so the lock must not be held.
@@ -248,8 +248,8 @@ void FolderWatch::EvictLocked() {
     return std::pair(by_folder_.at(folder).order, -static_cast<ptrdiff_t>(folder.size()));
   });
   first.resize(std::min(first.size(), most_.folders / 8 + 1));
-  // Counts the change before dropping the watches, because no cached answer may outlive its
-  // watches.
+  // Increments the change count before dropping the watches, because no cached answer may outlive
+  // its watches.
   count_.fetch_add(1, std::memory_order_acq_rel);
   for (std::string& folder : first) {
     const auto found = by_folder_.find(folder);
@@ -453,8 +453,8 @@ bool FolderWatch::Step() {
   if (path_changed) WatchPath();
   if (start_over || path_changed) {
     const MutexLock lock(mutex_);
-    // Counts the change before dropping the watches, because no cached answer may outlive its
-    // watches.
+    // Increments the change count before dropping the watches, because no cached answer may outlive
+    // its watches.
     count_.fetch_add(1, std::memory_order_acq_rel);
     StartOverLocked();
     changes.all = changed = true;

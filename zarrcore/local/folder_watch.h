@@ -127,7 +127,7 @@ class FolderWatch {
   std::unordered_map<std::string, Watched> by_folder_ GUARDED_BY(mutex_);
   std::unordered_map<int, std::string> by_watch_ GUARDED_BY(mutex_);
   uint64_t next_order_ GUARDED_BY(mutex_) = 0;
-  // The memory of the watches, in this process and in the kernel.
+  // The reservation for the memory of all watches, in this process and in the kernel.
   MemoryBudget::Share memory_ GUARDED_BY(mutex_);
   // Folders whose watches were dropped. The watch's thread must still report them as unwatched.
   std::vector<std::string> evicted_ GUARDED_BY(mutex_);

@@ -249,8 +249,8 @@ class LocalFolderStream final : public FolderStream {
     return glance && std::ranges::find(zarrfs_, glance->id.device) != zarrfs_.end();
   }
 
-  // The entry for a symbolic link, or for a name whose type is unknown. nullopt if the name no
-  // longer exists.
+  // Looks up the entry for a symbolic link, or for a name whose type readdir(3) does not state.
+  // nullopt if the name no longer exists.
   [[nodiscard]] Result<std::optional<ListEntry>> EntryOf(std::string_view name) const {
     const auto found = files_->Find(JoinKey(folder_, name));
     if (found) return ListEntry{std::string(name), InfoOf(*found).is_folder, false};
