@@ -52,7 +52,7 @@ class ChunkCursor {
   /// True once Next() has tried to open the stored object. Stays false if there are no slots to
   /// visit.
   [[nodiscard]] bool is_open() const { return shard_.has_value(); }
-  /// The validity of everything read so far; unknown until is_open().
+  /// The validity of everything that the cursor has read so far; unknown until is_open().
   [[nodiscard]] Validity validity() const { return validity_; }
 
  private:
@@ -71,7 +71,7 @@ class ChunkCursor {
   const OuterIndex outer_;
   const CursorOptions options_;  // `prefix` is cleared
   ChunkCoordinates begin_{};     // coordinates of the object's first innermost chunk
-  ChunkCoordinates limit_{};     // end of the object or of the array, whichever comes first
+  ChunkCoordinates limit_{};     // coordinates where the object ends, or the array if it ends first
   uint64_t slot_ = 0;
   uint64_t end_ = 0;
   uint64_t step_ = 0;  // the distance from slot_ to the next slot to visit

@@ -35,7 +35,7 @@ enum class OuterIndex : uint64_t {};
 /// The number of an innermost chunk, in the row-major order of ArrayLayout::inner_grid.
 enum class InnerIndex : uint64_t {};
 
-/// The number of an innermost chunk within its stored object, below
+/// The number of an innermost chunk within its stored object; less than
 /// ArrayLayout::inner_per_outer_count.
 enum class Slot : uint64_t {};
 

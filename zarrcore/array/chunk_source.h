@@ -79,8 +79,8 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
 
   [[nodiscard]] const ArrayLayout& layout() const { return layout_; }
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  /// A number that is unique in the process, except that a source shares the id of the source that
-  /// was passed to Make() as `before`.
+  /// Identifies this source. The number is unique in the process, except that a source shares the
+  /// id of the source that was passed to Make() as `before`.
   [[nodiscard]] uint64_t id() const { return shards_->id(); }
 
   /// OuterOf() returns the stored object that contains an innermost chunk. SlotOf() returns the

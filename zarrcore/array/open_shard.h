@@ -23,13 +23,13 @@ namespace zarrfs {
 /// `freshness`, `reported`, `epoch_note`, `frame_notes` and `checksum_notes`.
 struct OpenShard {
   MemoryBudget::Share memory;  // what this object takes from the memory budget; destroyed last
-  // Null if an unsharded chunk was only stat'ed, or if the object is absent.
+  // The stored object. Null if an unsharded chunk was only stat'ed, or if the object is absent.
   std::shared_ptr<const Object> object;
   ObjectInfo info;
   uint64_t fingerprint = 0;         // the fingerprint of the object's version
   uint32_t step = 0;                // see ReadAnswer::step
   uint64_t offset = 0;              // where this shard begins in the object
-  uint64_t size = 0;                // in bytes, without a trailing checksum
+  uint64_t size = 0;                // of this shard or chunk in bytes, without trailing checksums
   std::optional<ShardIndex> index;  // nullopt for an unsharded chunk or a damaged index
   std::optional<Error> damage;      // why the index is unusable; permanent for this version
   bool is_in_memory = false;        // true if the whole object was decoded into memory
@@ -45,14 +45,13 @@ struct OpenShard {
   /// nothing. Null if chunks have no zstd frames, or the object is not open.
   std::unique_ptr<std::atomic<uint8_t>[]> frame_notes;
   /// For each entry of the index, whether the chunk's checksum was verified (ChecksumNote); 0 if
-  /// unknown. Null if chunks do not end with a checksum that a view may leave out, or the object is
-  /// not open.
+  /// unknown. Null if the last codec of the chunks is not a checksum, or the object is not open.
   std::unique_ptr<std::atomic<uint8_t>[]> checksum_notes;
   /// A range of the object that is followed by crc32c checksums of the range. The range is this
   /// shard or a shard around it. Reads of a shard leave out these checksums.
   struct Guarded {
     uint64_t offset;
-    uint64_t size;  // in bytes, without the checksums
+    uint64_t size;  // of the range in bytes, without the checksums
     uint64_t tail;  // the total size in bytes of the checksums after the range
   };
   std::vector<Guarded> guarded;

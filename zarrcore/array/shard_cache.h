@@ -55,8 +55,8 @@ class ShardCache {
     return KeyIn(naming_.current(), outer);
   }
 
-  /// A number that is unique in the process, except that a cache shares the id of the cache that
-  /// was passed to its constructor as `before`.
+  /// Identifies this cache. The number is unique in the process, except that a cache shares the id
+  /// of the cache that was passed to its constructor as `before`.
   [[nodiscard]] uint64_t id() const { return id_; }
 
   /// Wall-clock time of the latest known change to an object of the array, in nanoseconds; 0 if no

@@ -51,8 +51,8 @@ Result<ShardIndexSpec> ShardIndexSpec::Make(std::span<const uint64_t> chunks_per
 }
 
 uint64_t ShardIndexSpec::MemoryToDecode() const {
-  // The packed index needs at most the size of the decoded index, plus one byte for Block and one
-  // byte for OpenShard::frame_notes per entry.
+  // The packed index needs at most the size of the decoded index, plus two bytes per entry: one for
+  // the Blocks, and one for OpenShard::frame_notes.
   const uint64_t packed = entries_ * (kEntryBytes + 2);
   return is_plain_ ? packed : packed + pipeline_.MemoryToDecode(encoded_size_);
 }

@@ -126,7 +126,7 @@ class ShardIndex::Decoder {
   [[nodiscard]] Result<ShardIndex> Finish();
 
  private:
-  void PackWhole(BytesView decoded);  // packs whole entries; only the last block may be partial
+  void PackWhole(BytesView decoded);  // packs decoded entries; only the last block may be partial
 
   const ShardIndexSpec& spec_;
   ShardIndex index_;

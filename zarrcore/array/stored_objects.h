@@ -90,7 +90,7 @@ class StoredObjects {
 /// replace kNames with another limit.
 class FolderWindow {
  public:
-  static constexpr size_t kNames = size_t{1} << 14;  // the number of names held at a time
+  static constexpr size_t kNames = size_t{1} << 14;  // the number of names in a full window
 
   using Parse = std::function<std::optional<uint64_t>(const ListEntry&)>;
 

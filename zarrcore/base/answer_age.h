@@ -16,8 +16,8 @@
 
 namespace zarrfs {
 
-/// The maximum time since a cached answer was last validated. With kAnyAge, a cached answer is not
-/// revalidated.
+/// A limit for the age of a cached answer, which is the time since the answer was last validated.
+/// With kAnyAge, a cached answer is used without revalidation.
 using Age = std::chrono::nanoseconds;
 inline constexpr Age kAnyAge = Age::max();
 

@@ -2,8 +2,8 @@
 //
 // Each thread adds to cache lines that it shares with few other threads, with relaxed atomics, so
 // an increment costs a few nanoseconds regardless of the number of threads; Sum() adds up all
-// lines. No count is lost, even when threads end or outnumber the lines. Sums of several counters,
-// read one after the other, are not a consistent snapshot.
+// lines. No count is lost when a thread exits, or when there are more threads than lines. Sums of
+// several counters, read one after the other, are not a consistent snapshot.
 #pragma once
 
 #include <array>

@@ -36,7 +36,7 @@
 namespace zarrfs {
 
 struct CacheStatistics {
-  uint64_t hits = 0;       // calls that found a cached value, including Get()
+  uint64_t hits = 0;       // calls of Get() and GetOrLoad() that found a cached value
   uint64_t misses = 0;     // calls of GetOrLoad() that found no cached value
   uint64_t evictions = 0;  // entries evicted to make room
   uint64_t bytes = 0;
@@ -83,12 +83,12 @@ class LruCache {
   void Erase(const Key& key, const ValuePtr& expected = nullptr);
 
   /// Removes every entry for which `goes`, a bool(const Key&, const Value&), returns true. `goes`
-  /// is called under a lock and must not use this cache. The results of running loads are still
-  /// cached.
+  /// is called under a lock and must not use this cache. Loads that are running are not affected;
+  /// their results are cached.
   template <typename Goes>
   void EraseIf(Goes goes);
 
-  /// Removes every entry. The results of running loads are still cached.
+  /// Removes every entry. Loads that are running are not affected; their results are cached.
   void Clear();
 
   /// Sets the capacity in bytes, and evicts down to it immediately.

@@ -3,9 +3,9 @@
 // Caches, returned values and running decodes hold Shares of the budget. An operation takes all the
 // memory that it needs with a single Take(), before allocating. If the budget is exhausted, Take()
 // makes the caches evict. If that does not free enough, Take() fails with kWouldBlock instead of
-// waiting, so no thread waits for memory while it holds some. The request then releases everything,
-// waits for its turn in order of arrival (Alone), and runs again while no other request holds
-// memory:
+// waiting, so no thread waits for memory while it holds some. The request then releases everything
+// and is retried in exclusive mode (Alone): it waits, in order of arrival, until no other request
+// holds memory, and runs again:
 //
 //              Take() succeeds
 //   Work ───────────────────────────▶ done

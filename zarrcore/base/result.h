@@ -63,7 +63,7 @@ template <typename... Args>
   return tl::unexpected<Error>(Error{code, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-/// Returns the error of another result: `if (!r) return Fail(r);`
+/// Returns the error of another result, whose type may differ: `if (!r) return Fail(r);`
 template <typename T>
 [[nodiscard]] tl::unexpected<Error> Fail(const Result<T>& failed) {
   return tl::unexpected<Error>(failed.error());

@@ -95,8 +95,8 @@ class ArrayToBytesCodec {
 class BytesToBytesCodec {
  public:
   virtual ~BytesToBytesCodec() = default;
-  /// Returns the encoded size of an input, or nullopt if inputs of this size may encode to
-  /// different sizes.
+  /// Returns the size to which every input of `decoded_size` bytes is encoded, or nullopt if that
+  /// size depends on the input's content.
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(uint64_t /*decoded_size*/) const {
     return std::nullopt;
   }

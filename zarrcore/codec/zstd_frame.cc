@@ -20,7 +20,7 @@ constexpr uint8_t kSingleSegment = 0x20;
 constexpr uint8_t kChecksum = 0x04;
 constexpr uint8_t kSizeOfFourBytes = 0x80;
 
-// Block sizes in bytes (RFC 8878, 3.1.1.2).
+// Sizes in bytes of a block header, a block and a frame's checksum (RFC 8878, 3.1.1.2).
 constexpr uint64_t kBlockHeader = 3;
 constexpr uint64_t kMaxBlock = 128 << 10;
 constexpr uint64_t kFrameChecksumSize = 4;

@@ -28,7 +28,7 @@ struct DiskEntry {
 
   std::string object = {};  // the address of the object
   Version version = {};     // only size, mtime_ns and etag are compared and stored
-  uint64_t begin = 0;       // the offset of the bytes in the object
+  uint64_t begin = 0;       // the offset in the object at which the cached bytes begin
   uint64_t length = 0;
 
   [[nodiscard]] uint64_t end() const { return begin + length; }

@@ -33,8 +33,8 @@ class DiskQueue {
   };
 
   /// `on_answer` is called on another thread when an answer is ready, and must not call this
-  /// object. The cache and the threads may outlive this object, so a hung disk does not block its
-  /// destructor.
+  /// object. The cache and the threads may outlive this object, so ~DiskQueue() does not wait for a
+  /// disk that hangs.
   DiskQueue(std::unique_ptr<DiskCache> cache, std::function<void()> on_answer);
   ~DiskQueue();
   DiskQueue(const DiskQueue&) = delete;

@@ -49,7 +49,7 @@ class DiskSpace {
   const Descriptor& folder_;
   const uint64_t capacity_;
   Mutex mutex_;
-  int64_t not_before_ns_ GUARDED_BY(mutex_) = 0;  // no removal is attempted before this time
+  int64_t not_before_ns_ GUARDED_BY(mutex_) = 0;  // no files are removed before this time
 };
 
 /// Calls `each` with every file of the cache: its folder, its name in the folder, and whether it is
