@@ -9,8 +9,8 @@
 namespace zarrfs {
 namespace {
 
-// Maximum age of cached bytes, and how often older bytes are evicted. Readers accept answers up to
-// half a minute old, unless ttl= is longer.
+// Maximum age of cached bytes, and the interval at which older bytes are evicted. Readers accept
+// bytes up to half a minute old, unless ttl= is longer.
 constexpr int64_t kMaxAgeNs = 60'000'000'000;
 constexpr int64_t kSweepNs = 1'000'000'000;
 
@@ -61,7 +61,8 @@ size_t FirstBytes::Read(const std::string& key, const Version& version, uint64_t
   std::copy_n(kept->bytes.get() + offset, length, out.data());
   if (offset + length < kept->length) return length;
   kept_.Erase(key, kept);
-  // Reading a larger object took another request, so its first bytes saved no request.
+  // Only an object that was cached as a whole saves a request. A larger object needs another
+  // request for its rest.
   if (kept->length == version.size) credit_.Earn(kept->length);
   return length;
 }

@@ -27,7 +27,8 @@ class FirstBytes {
  public:
   /// The maximum number of bytes that are requested when an object is opened.
   static constexpr size_t kMaxBytes = 1u << 20;
-  /// The maximum number of cached bytes, and of requested bytes that are still unread.
+  /// The maximum number of cached bytes, and the credit: the maximum number of requested bytes that
+  /// are still unread.
   static constexpr size_t kAllBytes = 16u << 20;
 
   /// The buffer of one request. The destructor returns the credit if Keep() was not called.
@@ -39,7 +40,7 @@ class FirstBytes {
 
     [[nodiscard]] std::span<std::byte> buffer() const { return {bytes_.get(), kMaxBytes}; }
     /// Caches the first `length` bytes of the buffer as the first bytes of `object`. `asked_ns`,
-    /// `changed_ns`: as for IsAccepted().
+    /// `changed_ns`: when the bytes were requested and the object was changed; see IsAccepted().
     void Keep(const std::string& key, const Object& object, size_t length, int64_t asked_ns,
               std::optional<int64_t> changed_ns);
 
@@ -53,15 +54,17 @@ class FirstBytes {
     std::unique_ptr<std::byte[]> bytes_;
   };
 
-  /// Begins a request for an object and its first bytes; nullopt if too many bytes are unread.
+  /// Begins a request for an object and its first bytes. nullopt if the credit is used up, because
+  /// too many cached bytes were not read.
   [[nodiscard]] std::optional<Request> Begin();
 
-  /// Fills the beginning of `out` with cached bytes of this version from `offset` on. Returns the
-  /// number of these bytes; 0 if none are cached, or the caller does not accept their age.
+  /// Copies the cached bytes of this version of the object from `offset` on to `out`. Returns their
+  /// number; 0 if none are cached, or the caller does not accept their age.
   [[nodiscard]] size_t Read(const std::string& key, const Version& version, uint64_t offset,
                             std::span<std::byte> out);
 
-  /// Reports that a reader reads an object of `size` bytes that was opened without its first bytes.
+  /// Must be called when an object of `size` bytes that was opened without its first bytes is read.
+  /// Earns credit, because its first bytes would have been useful.
   void OnReadWithout(uint64_t size) {
     if (size <= kMaxBytes) credit_.Earn(size);
   }
@@ -82,7 +85,8 @@ class FirstBytes {
   void Sweep(int64_t now_ns);
 
   Credit credit_{kAllBytes};
-  // The expected size of the next object, at most kMaxBytes.
+  // The credit that the next Begin() spends: the number of bytes that the last request returned, at
+  // most kMaxBytes.
   std::atomic<size_t> expected_ = kMaxBytes;
   std::atomic<int64_t> swept_ns_ = 0;
   LruCache<std::string, Kept> kept_{kAllBytes, 1};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxListFile = 256u << 20;
 
-// Reads a file, at most a little more than kMaxListFile bytes.
+// Reads a file until its end, or until more than kMaxListFile bytes are read.
 std::string TextOf(const Descriptor& file) {
   std::string text;
   std::vector<char> part(size_t{1} << 16);
@@ -62,7 +62,7 @@ std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_v
     if (slash == rest.npos) {
       ++key;
     } else {
-      // Skips the other keys of this folder. In ASCII, '0' follows '/'.
+      // Skips the other keys below the same name. In ASCII, '0' follows '/'.
       key = std::lower_bound(key, keys.end(), prefix + names.back().name + '0');
     }
   }

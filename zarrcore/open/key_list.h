@@ -1,4 +1,5 @@
-// KeyList: all keys of a store that cannot list its folders. NamesIn() lists a folder from them.
+// KeyList: all keys of a store that cannot list its folders. NamesIn() makes the listing of a
+// folder from a KeyList.
 #pragma once
 
 #include <optional>
@@ -21,14 +22,15 @@ using KeyList = std::vector<std::string>;
 /// `opened`: the file, if it is already open; its position does not matter.
 [[nodiscard]] Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened = {});
 
-/// The names directly below `folder`; nullopt if no key is below it.
+/// Returns the names directly below `folder`; nullopt if no key is below `folder`.
 [[nodiscard]] std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys,
                                                             std::string_view folder);
 
-/// True if the key may be a folder. False for names of documents, which are the most frequent keys.
+/// True if `key` may name a folder. False for keys of documents such as zarr.json and .zarray,
+/// which are looked up most often.
 [[nodiscard]] bool MayBeFolder(std::string_view key);
 
-/// True if a folder of chunks in the folder of an array can be called `name`: "c", or a number.
+/// True if `name` may be a folder of chunks inside an array: "c", or digits only.
 [[nodiscard]] bool MayBeOfChunks(std::string_view name);
 
 }  // namespace zarrfs

@@ -15,12 +15,12 @@ struct LargeDocument {
   ObjectInfo info;
 };
 
-/// Reads a document. kTooLarge if it exceeds kMaxConsolidatedBytes. Fails like MemoryBudget::Take()
-/// if the budget has no room for the document.
+/// Reads a document. kTooLarge if it exceeds kMaxConsolidatedBytes. Returns the error of
+/// MemoryBudget::Take() if the document does not fit into the memory budget.
 [[nodiscard]] Result<LargeDocument> ReadLarge(const Store& store, const std::string& key);
 
 /// Reads a document and removes its consolidated metadata (EraseConsolidated()). kTooLarge if the
-/// rest exceeds kMaxMetadataBytes.
+/// document without this metadata exceeds kMaxMetadataBytes.
 [[nodiscard]] Result<std::string> ReadWithoutNodes(const Store& store, const std::string& key);
 
 }  // namespace zarrfs

@@ -7,8 +7,8 @@
 
 namespace zarrfs {
 
-/// True for `.zarray`, `.zgroup`, `.zattrs` and `.zmetadata`. In Zarr v3, a node may have such a
-/// name, but readers look these names up as documents.
+/// True for `.zarray`, `.zgroup`, `.zattrs` and `.zmetadata`. In Zarr v3, a node may have one of
+/// these names, but readers look them up as documents.
 [[nodiscard]] inline bool IsNameOfV2Document(std::string_view name) {
   constexpr std::array<std::string_view, 4> kNames = {".zarray", ".zgroup", ".zattrs",
                                                       ".zmetadata"};

@@ -11,7 +11,7 @@ namespace zarrfs {
 namespace {
 
 constexpr size_t kBytesOfProbed = 4u << 20;
-// The maximum size of an index that a probe requests.
+// The maximum size in bytes of a shard index that a probe requests.
 constexpr uint64_t kMaxRange = 4u << 10;
 
 }  // namespace

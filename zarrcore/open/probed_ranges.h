@@ -1,6 +1,6 @@
 // ProbedRanges: probes which shards exist in a store that cannot be listed, and caches the received
-// bytes. A probe requests the index of a shard, which a reader of the shard needs first. Listing an
-// array and then reading its shards thus requests each index only one time. Thread-safe.
+// bytes. A probe requests the index of a shard, which a reader of the shard needs first. So listing
+// an array and then reading its shards requests each index once. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ class ProbedRanges {
  public:
   ProbedRanges();
 
-  /// The range that a probe for an object of an array requests: the index, if the object is a shard
-  /// with a short index; otherwise the first byte.
+  /// Returns the range that a probe requests of each object of an array: the shard index, if the
+  /// objects are shards with an index of at most 4 KiB; otherwise the first byte.
   [[nodiscard]] static ByteRange RangeOf(const ArrayLayout& layout);
 
   /// Requests `range` of an object. Returns true if the object exists. Caches the bytes, unless
   /// `range` is one byte.
   [[nodiscard]] Result<bool> Probe(const Store& store, const std::string& key, ByteRange range);
 
-  /// Removes the cached answer for `key`. Returns the answer if it is for exactly this request and
+  /// Removes the cached answer for `key`. Returns the answer if it is for exactly this `range` and
   /// the caller accepts its age; otherwise nullopt.
   [[nodiscard]] std::optional<ReadAnswer> Take(std::string_view key, ByteRange range,
                                                std::span<std::byte> out);

@@ -33,8 +33,8 @@ using recent::RememberedObject;
 using recent::Text;
 
 constexpr size_t kMaxListed = 1000;  // the maximum number of names in a remembered listing
-// The size of the first request for a document, in bytes. The root's document may contain
-// consolidated metadata.
+// The first request for a document is for this many bytes. A document of the root may contain
+// consolidated metadata, so more is requested.
 constexpr size_t kFirstBytes = 64u << 10;
 constexpr size_t kFirstBytesOfRoot = 1u << 20;
 // Maximum attempts to get an answer that is new enough. The last attempt sends its own request
@@ -44,14 +44,14 @@ constexpr int kMaxAttempts = 3;
 constexpr std::array<std::string_view, 5> kNamesOfDocuments = {"zarr.json", ".zarray", ".zgroup",
                                                                ".zattrs", ".zmetadata"};
 
-// The documents that make a folder a node.
+// A folder is a node if it contains one of these documents.
 constexpr auto kDocumentsOfNodes = std::span(kNamesOfDocuments).first<3>();
 
 bool IsDocument(std::string_view key) {
   return std::ranges::find(kNamesOfDocuments, NameOf(key)) != kNamesOfDocuments.end();
 }
 
-// Forwards a listing, and remembers the listing when it is complete.
+// Forwards a listing to its reader, and remembers the listing if it was read to its end.
 class RecordedStream final : public FolderStream {
  public:
   RecordedStream(std::unique_ptr<FolderStream> stream, std::shared_ptr<Memory> memory,
@@ -109,7 +109,8 @@ class RecordedStream final : public FolderStream {
     const auto version = ask_(key);
     if (!version) return;
     if (*version == listed) memory_->listed_versions = Trust::kYes;
-    // One difference proves nothing, because the object may have been replaced in the meantime.
+    // Only a second difference counts, because the first object may have been replaced since it was
+    // listed.
     if (*version != listed && comparisons_ == 0) memory_->listed_versions = Trust::kNo;
   }
 
@@ -119,7 +120,7 @@ class RecordedStream final : public FolderStream {
   const std::string folder_;
   Listing listing_;
   size_t bytes_ = 0;
-  bool is_over_ = false;  // the listing has ended, or is too long
+  bool is_over_ = false;  // nothing more is recorded: the listing has ended, or is too long
   int comparisons_ = 2;   // how many more versions Compare() may request
 };
 
@@ -161,13 +162,15 @@ class RecentAnswers final : public ForwardingStore {
   // or if `want` is kInfo and the text takes a second request.
   [[nodiscard]] Result<Remembered> ReadText(const std::string& key, Want want) const;
 
-  // Returns the attributes of an object or folder that is not a document. Remembers absence.
+  // Returns the attributes of an object or folder that is not a document. If neither exists,
+  // remembers that.
   [[nodiscard]] Result<ObjectInfo> StatOther(const std::string& key) const;
 
   // Reads at most one byte of an object that is not a document. Remembers the object's version.
   [[nodiscard]] Result<ReadAnswer> ReadOther(const std::string& key, ByteRange range,
                                              std::span<std::byte> out) const;
-  // Like StatOther(), for a store that cannot be listed: only requests objects.
+  // Does the work of StatOther() in a store that cannot be listed: requests the object `key`, and
+  // if it does not exist, the documents that a node at `key` would have.
   [[nodiscard]] Result<ObjectInfo> StatByObjects(const std::string& key) const;
 
   const std::shared_ptr<const Store> store_;
@@ -191,7 +194,7 @@ Result<Remembered> RecentAnswers::ReadText(const std::string& key, Want want) co
   const uint64_t size = document.info->size();
   if (document.is_too_large() || (want == Want::kInfo && answer->length < size)) return document;
   auto memory = ProcessMemory().Take(size);
-  // If the budget has no room, a small text is returned to its reader, but not remembered.
+  // If the memory budget has no room, a small text is returned to its reader, but not remembered.
   if (!memory && size > kFirstBytes) return document;
   if (memory) text->memory = *std::move(memory);
   const auto have = static_cast<size_t>(std::min<uint64_t>(answer->length, size));
@@ -332,7 +335,8 @@ Result<ObjectInfo> RecentAnswers::StatOther(const std::string& key) const {
     memory_->documents.Put(key, std::move(absent), ChargeOf(key));
   }
   if (info && known != nullptr) {
-    // A caller that has seen this version must not get an earlier version afterwards.
+    // After this answer, no caller may get an earlier version, so an older remembered one is
+    // removed.
     if (known->object == nullptr || known->info->version != info->version || known->is_racy) {
       memory_->documents.Erase(key, known);
     } else {
@@ -354,8 +358,8 @@ Result<ReadAnswer> RecentAnswers::ReadOther(const std::string& key, ByteRange ra
     auto object = std::make_shared<KnownObject>(known->object, memory_, key, known->was_listed);
     return ReadAnswer{std::move(object), std::min(range.offset, known->info->size())};
   }
-  // A read of an empty range opens the object. Unless the object is remembered, a read of bytes
-  // will probably follow.
+  // Reading an empty range means opening the object. If the object is not remembered, its bytes
+  // will probably be read next.
   const bool is_opened = !needs_bytes && keeps_first_bytes_ && known == nullptr;
   auto first = is_opened ? memory_->first_bytes.Begin() : std::nullopt;
   const int64_t asked_ns = SteadyNowNs();

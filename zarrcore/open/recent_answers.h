@@ -1,9 +1,9 @@
-// Remembers recent answers of a store behind a network, so callers that need the same answer within
-// a short time share one request. Remembered answers are the metadata documents of nodes, the
-// version of an object that was listed or opened, the absence of an object or folder, and listings
-// of at most 1000 names. When an object is opened, its first bytes are requested, too, and cached
-// for its reader (open/first_bytes.h). Holds up to 16 MiB of documents, 16 MiB of first bytes and
-// 4 MiB of listings.
+// RecentAnswers: remembers recent answers of a store behind a network, so callers that need the
+// same answer within a short time share one request. Remembered answers are the metadata documents
+// of nodes, the version of an object that was listed or opened, the absence of an object or folder,
+// and listings of at most 1000 names. When an object is opened, its first bytes are requested, too,
+// and cached for its reader (open/first_bytes.h). Holds up to 16 MiB of documents, 16 MiB of first
+// bytes and 4 MiB of listings.
 //
 // A caller gets a remembered answer if it accepts the answer's age (base/answer_age.h). If the
 // answer is too old, and only the attributes of a document are needed, one request for one byte
@@ -23,8 +23,8 @@ namespace zarrfs {
 [[nodiscard]] std::shared_ptr<Store> RememberAnswers(const std::shared_ptr<const Store>& store,
                                                      bool is_listed, bool keeps_first_bytes = true);
 
-/// Wraps `store` so that it returns no remembered answers, for a layer that decides by itself how
-/// long answers are valid.
+/// Wraps `store` so that callers get no remembered answers. For stores such as Icechunk's that
+/// decide themselves how long an answer is valid.
 [[nodiscard]] std::shared_ptr<Store> WithNewAnswers(std::shared_ptr<const Store> store);
 
 }  // namespace zarrfs

@@ -53,8 +53,8 @@ class Failures {
   }
   void OnFailure(std::string_view key, const Error& error, int64_t begun_ns) {
     if (error.code != ErrorCode::kTimedOut && error.code != ErrorCode::kIo) {
-      // kNotFound and kPermissionDenied are answers of the server. Other codes say nothing about
-      // it.
+      // kNotFound and kPermissionDenied are answers of the server. Other codes do not show that the
+      // server has answered.
       const bool is_answer =
           error.code == ErrorCode::kNotFound || error.code == ErrorCode::kPermissionDenied;
       if (is_answer) answered_ns_ = SteadyNowNs();

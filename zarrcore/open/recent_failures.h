@@ -14,7 +14,7 @@
 
 namespace zarrfs {
 
-/// Times in nanoseconds. Tests use shorter times.
+/// The limits described above, in nanoseconds. Tests use shorter times.
 struct RecentFailuresTimes {
   int64_t costly_ns = 1'000'000'000;
   int64_t max_hold_ns = 5'000'000'000;

@@ -24,10 +24,11 @@ inline constexpr size_t kAllBytes = 16u << 20;  // maximum memory of all remembe
 inline constexpr size_t kListedBytes = 4u << 20;
 // Documents above this size are not remembered.
 inline constexpr uint64_t kMaxBytes = 8u << 20;
-// A read of fewer bytes that ends before the end of an object only reads a header, which programs
-// need for the size of a file.
+// A read of fewer bytes than this that does not reach the end of the object counts as reading a
+// header only, which a program does to learn the size of a file.
 inline constexpr size_t kLeastRead = 4096;
-// After this many objects whose version is not the listed version, listed versions are not used.
+// After this many listed objects turned out to have another version, versions in listings are no
+// longer used.
 inline constexpr int kMaxStale = 8;
 
 struct Text {
@@ -39,9 +40,9 @@ struct Remembered {
   int64_t asked_ns = 0;            // SteadyNowNs() before the request
   std::optional<ObjectInfo> info;  // nullopt if the object does not exist
   bool is_racy = false;
-  std::shared_ptr<const Text> text;      // the text of a document; null if it is not remembered
-  std::shared_ptr<const Object> object;  // an object that is not a document; null if not remembered
-  bool was_listed = false;               // the version of `object` is from a listing
+  std::shared_ptr<const Text> text;      // a document's text; null if only `info` is known
+  std::shared_ptr<const Object> object;  // null for a document or a missing object
+  bool was_listed = false;               // true if the version of `object` is from a listing
 
   [[nodiscard]] bool is_too_large() const { return info && info->size() > kMaxBytes; }
   [[nodiscard]] std::optional<int64_t> changed_ns() const {
@@ -73,7 +74,7 @@ class RememberedObject final : public Object {
 
 struct Listing {
   int64_t asked_ns = 0;
-  bool is_whole = true;  // false if the listing is too long to be remembered
+  bool is_whole = true;  // false if `names` is empty because the folder has too many
   std::vector<ListEntry> names;
 };
 using Listings = LruCache<std::string, Listing>;
@@ -81,17 +82,17 @@ using Listings = LruCache<std::string, Listing>;
 using Documents = LruCache<std::string, Remembered>;
 
 inline size_t ChargeOf(const std::string& key) {
-  constexpr size_t kOfObject = 512;  // the memory of an object with its version
+  constexpr size_t kOfObject = 512;  // estimated bytes for an Object with its version
   return sizeof(Remembered) + 128 + 2 * key.capacity() + kOfObject;
 }
 
 // The state shared by a RecentAnswers store, its objects and its streams.
 struct Memory {
-  Documents documents{kAllBytes};  // documents, other objects, and absences
+  Documents documents{kAllBytes};  // also other objects, and keys that do not exist
   FirstBytes first_bytes;
   Listings listings{kListedBytes};
-  // kYes if listings are known to report the same versions as requests for the objects do. If they
-  // do not, each listed object would look replaced.
+  // kYes if listings are known to report the same versions as requests for the objects. Otherwise,
+  // listed versions must not be used, because each listed object would look replaced.
   enum class Trust { kUnknown, kYes, kNo };
   std::atomic<Trust> listed_versions = Trust::kUnknown;
   std::atomic<int> stale = 0;  // the number of listed objects that turned out to be replaced
@@ -107,8 +108,8 @@ struct Memory {
   }
 };
 
-// How an object was made: without being opened, or by opening it with or without a request for its
-// first bytes.
+// How the caller got a KnownObject: by a read or from memory (kNotOpened), or by opening the object
+// with its first bytes (kRequested) or without them (kNotRequested).
 enum class Begin { kNotOpened, kRequested, kNotRequested };
 
 // An object whose first bytes may be cached. The object is forgotten when a read finds it replaced.

@@ -23,12 +23,12 @@
 namespace zarrfs {
 namespace {
 
-// How much longer the fetch client waits than the fetcher, because the fetcher may have to be
+// How much longer than timeout= a request waits for the fetch process, which may have to be
 // restarted first.
 constexpr auto kFetcherStart = std::chrono::seconds(10);
 
-// A local folder from which a layer reads one file. The file may be a symbolic link. If the link is
-// changed, it may lead out of the sandbox, like the root of a LocalStore.
+// A local folder from which a layer, such as zip, reads one file. If the file is a symbolic link
+// that later leads out of the sandbox, calls `on_out_of_reach`, as a LocalStore does for its root.
 class FolderOfFile final : public ForwardingStore {
  public:
   FolderOfFile(std::shared_ptr<const Store> store, std::function<void()> on_out_of_reach)
@@ -92,7 +92,7 @@ std::optional<Location> FindReferenceSet(const Source& source, const Descriptor&
   const std::string name = text.substr(slash == text.npos ? 0 : slash + 1);
   if (!IsReferenceSetName(name)) return std::nullopt;
   if (source.needs_fetcher()) {
-    if (slash <= text.find("://") + 2) return std::nullopt;  // the host or the bucket
+    if (slash <= text.find("://") + 2) return std::nullopt;  // `name` is the host or the bucket
     return Location{.folder = text.substr(0, slash), .file = name};
   }
   struct stat status = {};
@@ -105,7 +105,7 @@ std::optional<Location> FindReferenceSet(const Source& source, const Descriptor&
   return Location{.folder = std::move(above), .file = name};
 }
 
-// Finds a kerchunk reference set in Parquet: a folder whose consolidated metadata end with the
+// Finds a kerchunk reference set in Parquet: a folder whose .zmetadata ends with "record_size", the
 // number of references in each file.
 std::optional<Location> FindParquetSet(const Source& source, const Descriptor& folder) {
   if (source.needs_fetcher()) return std::nullopt;
@@ -146,24 +146,23 @@ Error HasNoCommits(std::string_view name, const SourceCommit& commit) {
                       commit.is_all ? std::string(kAllOfIcechunk) : commit.at.Text())};
 }
 
-// The Icechunk repository in a store of any kind, if the store contains one.
+// Looks for an Icechunk repository in a store, and opens it.
 class RepositoryIn {
  public:
   RepositoryIn(std::shared_ptr<Store> store, const SourceCommit& commit)
       : store_(std::move(store)), commit_(commit) {}
 
-  // Checks whether the store contains a repository.
+  // Returns true if the store contains a repository. Must be called before the other functions.
   bool Look() {
     pointer_ = LookForIcechunk(*store_, commit_.at);
     return pointer_ && *pointer_;
   }
-  // The error for a store without nodes: if `error` is kNotFound and Look() failed, the error of
-  // Look(); otherwise `error`.
+  // Returns the error to report for a store that cannot be opened: the error of Look() if Look()
+  // failed and `error` is kNotFound; otherwise `error`.
   [[nodiscard]] Error WhyNothing(const Error& error) const {
     return error.code == ErrorCode::kNotFound && !pointer_ ? pointer_.error() : error;
   }
-  // Opens the repository, or returns the store itself if it contains no repository. Call after
-  // Look().
+  // Opens the repository. Returns the store itself if it contains no repository.
   Result<std::shared_ptr<Store>> Open() {
     if (pointer_ && *pointer_) {
       const auto container = WithNewAnswers(store_);
@@ -203,7 +202,7 @@ std::optional<Location> FindRemoteZip(std::string_view address, PlaceKind place)
     if (IsZipName(name)) {
       std::string_view below = WithoutSlashes(address.substr(end));
       while (below.starts_with('/')) below.remove_prefix(1);
-      // The address on a web server is percent-encoded; names of members in the zip file are not.
+      // An address on a web server is percent-encoded, but the names in a zip file are not.
       return Location{.folder = std::string(address.substr(0, slash)),
                       .file = std::string(name),
                       .inside = place == PlaceKind::kBucket
@@ -248,7 +247,7 @@ constexpr LayerKind kLayers[] = {
      }},
     {.name = "icechunk",
      .find = [](const Source& source, const Descriptor& folder) -> std::optional<Location> {
-       // A store with a fetcher is examined after it was opened.
+       // OpenFetched() looks for a repository in remote stores after opening them.
        if (source.needs_fetcher()) return std::nullopt;
        return FindLocalIcechunk(source.text(), folder);
      },
@@ -312,7 +311,8 @@ Result<std::shared_ptr<Store>> OpenFetched(const Location& location, PlaceKind p
   return without_listings ? std::move(without_listings) : std::move(store);
 }
 
-// Opens the stores below access.virtual_prefixes. `client`: null if all of the prefixes are local.
+// Opens the stores from which virtual chunks may be read (access.virtual_prefixes). `client`: null
+// if all of the prefixes are local.
 std::shared_ptr<const IcechunkVirtualChunks> OpenVirtualChunks(const SourceAccess& access,
                                                                const FetchClient* client) {
   if (access.virtual_prefixes.empty()) return nullptr;
@@ -380,8 +380,8 @@ bool NeedsFetcher(const Source& source, std::span<const VirtualPrefix> prefixes)
 
 namespace {
 
-// How long the fetcher may take to answer. With bandwidth=, a request may wait for all other
-// requests that can run concurrently.
+// How long the fetcher may take to answer. With bandwidth=, a request may wait for the data of all
+// other concurrent requests.
 std::chrono::seconds LongestAnswer(const RemoteOptions& options) {
   const std::chrono::seconds timeout = std::chrono::seconds(options.timeout) + kFetcherStart;
   if (options.bandwidth == 0) return timeout;
@@ -411,10 +411,11 @@ Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess acc
     client = *std::move(opened);
   }
   commit.virtual_chunks = OpenVirtualChunks(access, client.get());
-  // A layer checks a local file for each answer, and a file on a server less often.
+  // commit.max_age stays 0 for local files: a layer checks for changes of its file on each access.
+  // A file on a server is checked less often.
   if (source.needs_fetcher()) {
     commit.max_age = access.shown.never_changes ? kAnyAge : access.max_age;
-    // The objects of a tag or snapshot never change, so they need no versions.
+    // The objects of a tag or snapshot never change, so servers need not send their versions.
     access.shown.never_changes |= commit.is_given && !commit.at.moves();
   }
   auto place = source.needs_fetcher()

@@ -60,13 +60,13 @@ struct LayerKind;
 
 /// The parts of a source.
 struct Location {
-  std::string folder;                // the folder of the objects: a path or an address
+  std::string folder;                // path or address of the folder with the objects or `file`
   std::string file = {};             // the only object that the layer reads; "" for any object
   const LayerKind* layer = nullptr;  // null if the source has no layer
   std::string inside = {};           // the folder in the zip file; "" for its root
 
-  /// The path of the file or the folder. A sandboxed worker may read only this path, and a fetcher
-  /// fetches only from this address.
+  /// The path or address of `file`, or of `folder` if `file` is "". A sandboxed worker may read
+  /// only below this path, and a fetch process requests only objects below this address.
   [[nodiscard]] std::string path() const;
 };
 
@@ -91,10 +91,11 @@ class Source {
   /// opened earlier; the path is then not looked up again.
   [[nodiscard]] Location Locate(const Descriptor& folder = {}) const;
 
-  /// The address for a fetcher; see ParseRemoteSource(), which fails for a folder.
+  /// Parses the address of the store for a fetch process. Returns the errors of
+  /// ParseRemoteSource(), also for a local folder.
   [[nodiscard]] Result<RemoteSource> Remote(const RemoteOptions& options) const;
-  /// The source of the fetcher for this place, if virtual chunks may be read below `prefixes`; see
-  /// ParseRemoteSource(). nullopt if no fetcher is needed.
+  /// Like Remote(), but includes `prefixes`, below which virtual chunks may be read. nullopt if
+  /// neither this source nor a prefix needs a fetch process.
   [[nodiscard]] Result<std::optional<RemoteSource>> Fetched(
       const RemoteOptions& options, std::span<const VirtualPrefix> prefixes) const;
 
@@ -105,22 +106,22 @@ class Source {
   PlaceKind place_ = PlaceKind::kFolder;
 };
 
-/// The last component of a source as users name stores: without .zip, .ozx, .json, .zarr and
-/// .icechunk in lower case. "" if there is none.
+/// Returns the name of a store: the last component of `source` without the suffixes .zip, .ozx,
+/// .json, .zarr and .icechunk, which must be in lower case. "" if there is no component.
 [[nodiscard]] std::string NameOfStore(std::string_view source);
 
-/// Maximum age of the last check whether the single file of a layer, or a file with virtual chunks,
-/// has changed.
+/// How often a zip file or reference set on a server, or a file with virtual chunks, is checked for
+/// changes.
 inline constexpr Age kFileAge = std::chrono::milliseconds(500);
 
 /// How often a followed branch of an Icechunk repository is read if it cannot be watched; see
 /// Store::StartWatching().
 inline constexpr Age kFollowPeriod = std::chrono::seconds(10);
 
-/// How a process reaches a store. Each kind of place uses only the members that are for it.
+/// What a process needs to open a store. Each kind of place uses only the members that are for it.
 struct SourceAccess {
-  // For folders. The policies for links and modes in LocalStoreOptions apply to stored objects.
-  // They do not apply to the single file of a layer, which users may specify by a symbolic link.
+  // Options for local folders. Their policies for symbolic links and file modes do not apply to a
+  // zip file or reference set, which may itself be a symbolic link.
   LocalStoreOptions local = {};
   Descriptor folder = {};  // see Source::Locate()
 
@@ -128,10 +129,10 @@ struct SourceAccess {
   RemoteOptions remote = {};  // OpenSource() reads the file list_file
   // The file RemoteOptions::list_file, if it is already open; used only during OpenSource().
   const Descriptor* key_list = nullptr;
-  Descriptor fetch_socket = {};  // must be set, as must fetch_memory, if NeedsFetcher()
+  Descriptor fetch_socket = {};  // required, like fetch_memory, if NeedsFetcher() is true
   // The shared memory of the FetchChannel; used only during OpenSource().
   const Descriptor* fetch_memory = nullptr;
-  /// Called on another thread with each line that the fetcher has for the log.
+  /// Called on another thread with each message that the fetch process sends for the log.
   std::function<void(std::string_view)> on_notice = {};
   RemoteStoreOptions shown = {};  // OpenSource() sets its members name and is_listed
   Age max_age = kFileAge;         // see kFileAge
@@ -152,8 +153,8 @@ struct SourceAccess {
 struct SourceCommit {
   IcechunkAt at = {};
   bool is_all = false;    // open all commits instead of `at`
-  bool is_given = false;  // if false, a place without a repository is opened as a plain store
-  Age max_age{0};         // the maximum age of the place's answers about the layer's own objects
+  bool is_given = false;  // true if a commit was given; a store without commits is then an error
+  Age max_age{0};         // maximum age of answers about the layer's own files; see kFileAge
   Age period{};           // see SourceAccess::period
   std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = {};
 };
@@ -161,9 +162,9 @@ struct SourceCommit {
 /// True if `source` needs a fetch process when virtual chunks may be read below `prefixes`.
 [[nodiscard]] bool NeedsFetcher(const Source& source, std::span<const VirtualPrefix> prefixes);
 
-/// Opens the store. kInvalidArgument if a commit is given for a store without commits. Otherwise,
-/// fails like OpenLocalStore(), OpenRemoteStore() and the function that opens the layer. With a
-/// fetcher, starts a thread.
+/// Opens the store. kInvalidArgument if a commit is given for a store without commits. Returns the
+/// errors of OpenLocalStore(), OpenRemoteStore() and the function that opens the layer. Starts a
+/// thread if a fetch process is needed.
 ///
 /// The store of a place behind a network is wrapped by RememberFailures(), RememberAnswers() and,
 /// if it cannot be listed, ListUnlisted(), in this order; that of a single file by
@@ -171,8 +172,8 @@ struct SourceCommit {
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenSource(const Source& source,
                                                         SourceAccess access = {});
 
-/// The folders with the virtual chunks of an Icechunk repository or the objects of a kerchunk set;
-/// none for any other store. Fails if manifests cannot be read.
+/// Returns the folders that contain the virtual chunks of an Icechunk repository or the objects of
+/// a kerchunk set; none for any other store. Fails if manifests cannot be read.
 [[nodiscard]] Result<VirtualFolders> VirtualFoldersOf(const Store& store);
 
 /// A kind of layer; see the comment at the beginning of this file.
@@ -181,13 +182,13 @@ struct LayerKind {
 
   /// Finds the parts of the source except Location::layer; nullopt if the source has no layer of
   /// this kind. May examine local files, but makes no requests to servers. The first row of kLayers
-  /// that finds its parts wins. `folder`: see Source::Locate().
+  /// whose `find` returns a value applies. `folder`: see Source::Locate().
   std::optional<Location> (*find)(const Source& source, const Descriptor& folder);
 
-  /// Makes the store from the store of the place. If `location.file` is not "", the store of a
-  /// place behind a network contains only this file; of a local place only this file may be read,
-  /// because the sandbox may forbid the rest. Fails with kInvalidArgument if `commit.is_given` and
-  /// the store cannot have commits.
+  /// Makes the store from `place`, the store of the stored objects. If `location.file` is not "", a
+  /// remote `place` contains only this file, and in a local `place` only this file may be read,
+  /// because the sandbox may forbid the rest. kInvalidArgument if `commit.is_given` and the store
+  /// cannot have commits.
   Result<std::shared_ptr<Store>> (*open)(const std::shared_ptr<Store>& place,
                                          const Location& location, const SourceCommit& commit);
 };

@@ -35,14 +35,14 @@ namespace {
 // How long the results of probing an array's objects are cached, in nanoseconds. Listings of other
 // folders of the array, which often follow, use the same results.
 constexpr int64_t kProbesHoldNs = 1'000'000'000;
-// How long the names from consolidated and OME-Zarr metadata are cached, in nanoseconds.
+// How long the names that consolidated or OME-Zarr metadata contain are cached, in nanoseconds.
 constexpr int64_t kSaidHoldsNs = 10'000'000'000;
-// The maximum age of the remembered documents that AskGroup() reads.
+// The maximum age of remembered documents that AskGroup() accepts.
 constexpr Age kMaxAgeOfSaid = std::chrono::seconds(5);
 constexpr size_t kMaxSaid = 4096;  // the maximum number of groups whose names are cached
 // The maximum number of images to look for in a collection whose metadata do not list them.
 constexpr size_t kMaxSeries = 4096;
-// Metadata of groups up to this many levels above a folder may name the folder.
+// A folder is searched for in the metadata of groups up to this many levels above it.
 constexpr int kGroupsAbove = 2;
 // The key in said_ for the root's consolidated metadata. No node has this path.
 constexpr const char* kOfRoot = "//";
@@ -77,7 +77,8 @@ class UnlistedStore final : public ForwardingStore {
   using KnownKeys = Result<std::shared_ptr<const KeyList>>;
   using Ask = std::function<KnownKeys()>;
   struct Probed {
-    // In said_, when the oldest answer was requested; in probed_, when the last answer had arrived.
+    // When the keys were determined: in said_, when the oldest answer for them was requested; in
+    // probed_, when the last answer arrived.
     int64_t at_ns = 0;
     KnownKeys keys;
   };
@@ -89,12 +90,12 @@ class UnlistedStore final : public ForwardingStore {
   };
 
   [[nodiscard]] tl::unexpected<Error> CannotList(std::string_view folder) const;
-  // The documents that consolidated metadata name; null if the store has no consolidated metadata.
+  // Returns the keys of the documents in the root's consolidated metadata; null if it has none.
   [[nodiscard]] Result<std::shared_ptr<const KeyList>> Consolidated() const;
   // True if `known` was made from the current document of the root.
   [[nodiscard]] Result<bool> IsCurrent(const RootKeys& known) const;
-  // The documents of the group at `path` and of the nodes that its OME-Zarr metadata name; null if
-  // the metadata name no node.
+  // Returns the keys of the documents of the group at `path` and of the nodes that its OME-Zarr
+  // metadata name; null if they name no node.
   [[nodiscard]] KnownKeys AskGroup(const std::string& path) const;
   struct GroupText {
     std::string_view document;  // "zarr.json" or ".zgroup"
@@ -102,23 +103,25 @@ class UnlistedStore final : public ForwardingStore {
   };
   // Reads the document of a group. The attributes are null if the group does not exist.
   [[nodiscard]] Result<GroupText> ReadGroup(const std::string& path) const;
-  // The images of a bioformats2raw collection. `document`: the name of the document of each image's
-  // group.
+  // Returns the names of the images in a bioformats2raw collection. `document`: the name of the
+  // document in each image's group.
   [[nodiscard]] Result<std::vector<std::string>> SeriesOf(const std::string& path,
                                                           std::string_view document) const;
-  // Returns the keys for `path`: the result of a recent call of `ask`, or of a new call.
+  // Returns the cached keys for `path`, or calls `ask` and caches its result.
   [[nodiscard]] KnownKeys Kept(const std::string& path, const Ask& ask) const;
-  // The names in a folder, from the root's consolidated metadata or from OME-Zarr metadata; nullopt
-  // if these metadata name nothing in the folder.
+  // Returns the names in a folder, from the root's consolidated metadata or from OME-Zarr metadata;
+  // nullopt if these metadata name nothing in the folder.
   [[nodiscard]] Result<std::optional<std::vector<ListEntry>>> KnownIn(
       std::string_view folder) const;
-  // The array to which the folder belongs; nullopt if the folder belongs to no array.
+  // Returns the array that `folder` is inside of, or is itself; nullopt if there is none.
   [[nodiscard]] Result<std::optional<Array>> FindArray(std::string_view folder) const;
   [[nodiscard]] Result<std::optional<Array>> ReadArray(const std::string& path) const;
   // True if `key` is in a folder that is named like a document of Zarr v2, and the folder is no
-  // node. The list of keys decides that, or without a list, the root's consolidated metadata.
+  // node. The list of keys, or without one, the root's consolidated metadata decides which nodes
+  // exist.
   [[nodiscard]] Result<bool> IsOfNoNode(std::string_view key) const;
-  // The existing objects and documents of an array. An array is probed at most once per second.
+  // Returns the keys of the objects and documents of an array that exist. They are requested at
+  // most once per second.
   [[nodiscard]] Result<std::shared_ptr<const KeyList>> Probe(const Array& array,
                                                              std::string_view folder) const;
   // Requests each document of an array and each object of its grid. Returns the keys that exist.
@@ -362,9 +365,9 @@ Result<std::optional<UnlistedStore::Array>> UnlistedStore::ReadArray(
 
 Result<std::optional<UnlistedStore::Array>> UnlistedStore::FindArray(
     std::string_view folder) const {
-  // Folders of chunks have no documents. If a folder may be a folder of chunks, the folders above
-  // it are tried first, because their documents are probably remembered. No node in an array's
-  // folder has the name of a folder of chunks.
+  // A folder named like a folder of chunks is tried after the folders above it, because their
+  // documents are probably remembered. Folders of chunks have no documents, and no node inside an
+  // array has such a name.
   std::vector<std::string> paths;
   for (std::string path(folder);; path = std::string(FolderOf(path))) {
     paths.push_back(path);
@@ -410,8 +413,7 @@ Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ArrayLayout&
     grid.Coordinates(chunk, at);
     return JoinKey(array.path, form.Path({at.data(), grid.rank()}));
   };
-  // If .zarray does not state the separator, the first chunk usually shows which separator the keys
-  // have.
+  // If .zarray does not state the separator, the key of the first chunk usually shows it.
   for (const ChunkNaming& form : naming.candidates()) {
     if (grid.size() == 0 || naming.is_decided()) break;
     const auto is_first = Exists(key_of(form, 0));
@@ -439,8 +441,8 @@ Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ArrayLayout&
 
 Result<std::shared_ptr<const KeyList>> UnlistedStore::Probe(const Array& array,
                                                             std::string_view folder) const {
-  // Requests the objects of one array at a time. Concurrent listings of the same array share the
-  // result or its failure.
+  // The lock is held during the requests, so one array is probed at a time, and concurrent listings
+  // of the same array share the result or the error.
   const MutexLock lock(mutex_);
   const auto known = probed_.find(array.path);
   if (known != probed_.end() && SteadyNowNs() - known->second.at_ns < kProbesHoldNs) {

@@ -9,9 +9,10 @@
 // as the row of a plate. Listings of other folders fail with kUnsupported and a message that names
 // the option `list`, because a listing must be complete.
 //
-// The existing objects of an array are cached for one second; the metadata of groups for ten, or
-// one second if there are none. The objects of one array are requested at a time, on up to
-// probes_at_once threads, while a lock is held: concurrent listings wait and share the result.
+// The keys of an array's existing objects are cached for one second. The names in the metadata of a
+// group are cached for ten seconds, or for one second if it has none. A lock is held while the
+// objects of an array are requested, on up to probes_at_once threads, so concurrent listings wait
+// and share the result.
 #pragma once
 
 #include <cstdint>
