@@ -28,8 +28,9 @@ void WriteBytes(BytesView bytes) {
   Write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// Reports why a file of a mount cannot be read. `error`: the errno of the mount. If the store also
-// returns an error, reports the store's error instead, because it says more.
+// Reports why a file of a mount cannot be read. `error`: the errno of the failed call on the file.
+// If the store also returns an error for the chunk, reports the store's error instead, because it
+// says more.
 int ComplainOfFile(const TargetChunk& target, int error) {
   const auto located = target.source().Locate(target.inner(), kAnyAge);
   if (!located) return Complain(located.error());
@@ -46,8 +47,8 @@ int ComplainOfFile(const TargetChunk& target, int error) {
 
 constexpr uint64_t kUnknownSize = UINT64_MAX;
 
-// Writes `size` bytes, one block at a time. `read` fills a block with the bytes from a position on,
-// and returns the number of bytes, which is 0 at the end.
+// Writes `size` bytes to stdout, one block at a time. `read` fills a block with the bytes from a
+// position on, and returns the number of bytes, which is 0 at the end.
 Result<void> WriteBlocks(
     uint64_t size, const std::function<Result<size_t>(uint64_t, std::span<std::byte>)>& read) {
   Progress progress("", Progress::IsSeenBesideOutput());
@@ -79,7 +80,7 @@ int CopyFile(const TargetChunk& target) {
   return written ? kExitOk : ComplainOfFile(target, error);
 }
 
-// Writes the elements of a missing chunk, which are fill values.
+// Writes the elements of a missing chunk to stdout. They are fill values.
 Result<void> WriteFill(const TargetChunk& target) {
   const ArrayLayout& layout = target.source().layout();
   const uint64_t size = layout.inner_pipeline->decoded_size();

@@ -104,7 +104,8 @@ int CommandLine::Run(int argc, char** argv) {
 }
 
 void CommandLine::Confine(std::vector<std::string> changeable) {
-  // The capabilities that root keeps. Commands that write to the folder of another user need more.
+  // The capabilities that zarrctl keeps if root runs it. Commands that write to the folder of
+  // another user need more.
   std::vector<cap_value_t> wanted = {CAP_DAC_READ_SEARCH};
   if (!changeable.empty()) wanted.insert(wanted.end(), {CAP_DAC_OVERRIDE, CAP_FOWNER});
   KeepInBoundingSet(wanted);
@@ -195,7 +196,7 @@ Result<void> CommandLine::SetMemory() const {
                 memory_text_);
   }
   const unsigned jobs = std::max({verify_.jobs, pack_.jobs, std::thread::hardware_concurrency()});
-  // If the system cannot limit memory, the limit for decoding still applies.
+  // If the system cannot limit the memory of this process, the limit for decoding still applies.
   static_cast<void>(LimitMemory(*memory, jobs));
   return {};
 }

@@ -45,15 +45,15 @@ class CommandLine {
   void AddRemote(CLI::App* command);
   void AddLinks(CLI::App* command);
   void AddMemory(CLI::App* command);
-  // Limits memory. Call before the process is confined, because the default is read from system
-  // files.
+  // Limits the memory of this process. Call before the process is confined, because the default
+  // limit is read from system files.
   Result<void> SetMemory() const;
   static void AddJson(CLI::App* command, bool& json);
 
   CLI::App app_;
   std::function<int()> run_;  // runs the parsed command
   bool only_reads_ = true;
-  // For commands that write: creates the output folder and returns its path.
+  // Set for commands that write. Creates the output folder and returns its path.
   std::function<Result<std::string>()> make_room_;
   std::string color_ = "auto";
   std::string links_;

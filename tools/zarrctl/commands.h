@@ -22,14 +22,14 @@ struct NodeOptions {
 };
 
 struct InfoOptions : NodeOptions {
-  NetcdfFormat netcdf = NetcdfFormat::kAuto;  // see the option `nc` of a mount
+  NetcdfFormat netcdf = NetcdfFormat::kAuto;  // see the mount option `nc`
   bool details = false;
   std::string html;  // the absolute path of the page; "" for none
   bool has_pictures = true;
-  std::string mount_options;  // the options of the store, in the syntax of -o
+  std::string mount_options;  // the options for mounting the store, in the syntax of -o
 };
-/// Makes the path of `html` absolute, and returns the folder of the page. Call before Info() writes
-/// a page, and before entering the sandbox.
+/// Makes the path of `html` absolute. Returns the folder that will contain the page. Call before
+/// Info() writes a page, and before entering the sandbox.
 [[nodiscard]] Result<std::string> MakeRoomForPage(InfoOptions& options);
 /// Prints the groups and arrays from a node down, and how each view shows them: one line per array,
 /// or, with a `path` or `details`, all details of each node. With `html`, writes a page for
@@ -80,10 +80,10 @@ struct RefsOptions {
   std::string path;
   std::string out;          // FILE.json, or the folder for Parquet tables
   std::string view = "v2";  // "v2" or "v3"
-  std::string prefix;       // the URL of the folder `store`; "" for its own address
+  std::string prefix;       // the URL by which readers find `store`; "" for its own address
   std::string separator;    // the separator in chunk names, "." or "/"; "" for the mount's default
   std::string fill = "auto";  // "auto" or "keep", like the mount option `fill`
-  // The maximum number of decoded bytes per array that the references may contain.
+  // The maximum number of bytes of decoded chunks that the references to one array may contain.
   uint64_t inline_decoded = 0;
 };
 /// Makes the path of `out` absolute, and creates the folder for tables. Returns the folder that
@@ -96,12 +96,13 @@ int Refs(const RefsOptions& options);
 struct PackOptions {
   std::string store;
   std::string path;
-  std::string target;  // folder of the new store
+  std::string target;  // the folder of the new store
   bool keep_codecs = false;
   uint64_t shard_size = uint64_t{256} << 20;  // the size of a shard in decoded bytes
-  // The number of chunks in a shard along each axis. Applies to arrays with that number of axes.
+  // The number of chunks per shard along each axis. Applies only to arrays with this number of
+  // axes.
   std::vector<uint64_t> chunks_per_shard;
-  uint64_t part = 1;  // the number of this part, from 1; a part has every `parts`th shard
+  uint64_t part = 1;  // from 1; this run packs every `parts`th shard
   uint64_t parts = 1;
   unsigned jobs = 0;  // the number of threads; 0 for one per core
   bool verify = false;

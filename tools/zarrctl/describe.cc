@@ -36,7 +36,8 @@ std::string Parameters(const CodecSpec& codec) {
   return values.empty() ? "" : fmt::format("({})", fmt::join(values, ", "));
 }
 
-// The member `order` of the v2 document, "C" or "F"; "" in other views.
+// Returns the member `order` of the .zarray that a view shows, "C" or "F"; "" in views without
+// .zarray.
 std::string MemoryOrder(const NodeView& view) {
   for (const Document& document : view.documents) {
     if (document.name != ".zarray") continue;
@@ -64,7 +65,7 @@ std::string LeftOut(const ChunkEncoding& encoding) {
 
 const ArrayView kNoChunks;  // used for arrays whose chunks do not have files of their own
 
-// The reason why a view hides the array; "" if the view shows the array.
+// Returns why a view hides the array; "" if the view shows the array.
 std::string WhyNotShown(const Node& array, size_t view) {
   const NodeView& shown = array.views[view];
   if (shown.hidden) return shown.hidden->message;
@@ -76,7 +77,7 @@ std::string WhyNotShown(const Node& array, size_t view) {
   return shown.array || shown.has_texts || is_in_file ? "" : "no array";
 }
 
-// Describes how a view shows an array of variable-length strings as fixed-length strings.
+// Describes how a view shows an array of variable-length strings: as strings of a fixed length.
 ViewSummary DescribeTexts(const Hierarchy& hierarchy, const Node& array, size_t view) {
   ViewSummary summary;
   const auto file = WholeFiles(hierarchy).Assemble(array.path, view, kAnyAge);
@@ -250,7 +251,7 @@ std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view
                                                    (node.group() != nullptr || node.path.empty());
   if (!is_made || node.unusable() != nullptr || (is_array && node.views[view].hidden)) return "";
   std::string own = std::string(NameOf(node.path)) + std::string(shown.suffix());
-  // The view uses another name only if a sibling already has this name, so the store is read only
+  // The file has another name only if a sibling of the node is called `own`. The store is read only
   // in that case.
   if (!node.path.empty() && !std::ranges::binary_search(siblings, own)) return own;
   return WholeFiles(hierarchy).Name(node.path, view, kAnyAge).value_or("");

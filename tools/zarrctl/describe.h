@@ -22,13 +22,13 @@ std::string DescribeCodecs(const std::vector<CodecSpec>& codecs);
 /// A shape in words: "[4, 6, 8]".
 std::string DescribeShape(std::span<const uint64_t> shape);
 
-/// The shape of the stored objects in words: "[4, 6]", or "up to [4, 6]" if they differ.
+/// Returns the shape of the stored objects in words: "[4, 6]", or "up to [4, 6]" if they differ.
 std::string DescribeOuterShape(const ArrayMetadata& metadata);
 
-/// The coordinates of the chunk with this number in the grid.
+/// Returns the coordinates of the chunk with number `chunk` in `grid`.
 std::vector<uint64_t> CoordinatesOf(uint64_t chunk, const ChunkGrid& grid);
 
-/// The name of the chunk with this number in the grid: "0.3.1".
+/// Returns the name of the chunk with number `chunk` in `grid`, such as "0.3.1".
 std::string ChunkName(uint64_t chunk, const ChunkGrid& grid);
 
 /// The fill value in the spelling of the current v3 specification. Fill values of extension types
@@ -45,29 +45,30 @@ struct ViewSummary {
   std::string text;
   std::string reason;   // the reason why the array is not shown
   std::string example;  // the path of the first chunk, relative to the array
-  // "exact", "cut", "transcoded", or, if the array has no chunk files, "assembled".
+  // How the view serves the chunks: "exact", "cut", "transcoded", or, if the array has no chunk
+  // files, "assembled".
   std::string_view serving;
 
-  /// True if missing chunks have files.
+  /// True if the view shows missing chunks as files.
   [[nodiscard]] bool has_fill_chunks() const { return shown != nullptr && shown->fill_chunk; }
 };
 /// Describes how a view shows `array`, which must outlive the result. Scans variable-length strings
 /// if the description depends on them (NodeView::has_texts).
 ViewSummary DescribeView(const Hierarchy& hierarchy, const Node& array, size_t view);
 
-/// Names of the nodes of a group, sorted.
+/// The sorted names of the nodes of a group.
 using Names = std::vector<std::string>;
 
-/// The name of the file that a view makes from a node; "" if the view makes no file, or the name
-/// cannot be determined now. `siblings`: all nodes in the node's group.
+/// Returns the name of the file that a view makes from a node; "" if the view makes no file, or the
+/// name cannot be determined now. `siblings`: the names of all nodes in the node's group.
 std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view,
                        const Names& siblings);
 
-/// How a mount verifies the checksums that the view omits, for example "checked" or "checked in
-/// chunks of up to 4 MiB"; "" if the view omits none.
+/// Describes how a mount verifies the checksums that a view omits from chunk files, for example
+/// "checked" or "checked in chunks of up to 4 MiB"; "" if the view omits none.
 std::string WhatIsChecked(const ChunkEncoding& encoding);
-/// How a mount verifies the checksums of whole shards, which every view omits; "" if the shards
-/// have none.
+/// Describes how a mount verifies the checksums of whole shards, which every view omits; "" if the
+/// shards have none.
 std::string WhatIsCheckedOfShards(const ArrayLayout& layout);
 
 /// A chunk file of a mount: its size, and how the view makes it from the stored chunk.
@@ -75,13 +76,13 @@ struct ViewFile {
   std::string_view view;               // the name of the view
   std::optional<uint64_t> size;        // in bytes; nullopt if the file does not exist
   std::optional<std::string> failure;  // why the mount could not be queried
-  /// "exact", "cut", "patched", "recompressed", "transcoded" or "fill"; "" if the file does not
-  /// exist.
+  /// How the view makes the file: "exact", "cut", "patched", "recompressed", "transcoded" or
+  /// "fill"; "" if the file does not exist.
   std::string_view serving;
   std::string text;  // a description of `serving`
 };
 
-/// Describes the file of a chunk that the user named by a path below a mount. That path determines
+/// Describes the chunk file that the user named by a path below a mount. The path also determines
 /// the view. `location`: nullopt if the chunk is not stored.
 [[nodiscard]] Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
                                                 const std::optional<ChunkLocation>& location);

@@ -23,20 +23,20 @@
 namespace zarrfs::ctl {
 namespace {
 
-// After this number of nodes, the files of finished groups are examined, while the nodes are still
-// cached.
+// After this number of nodes, the files that views make from finished groups are examined, while
+// the nodes are still cached.
 constexpr size_t kNodesAtOnce = 1000;
 
-// If there are more files than this, the files of missing chunks get a separate line.
+// If a view adds more files than this for missing chunks, `info` prints a line about them.
 constexpr uint64_t kManyFiles = 100'000;
 
 enum class InfoForm { kOverview, kDetails, kJson };
 
-// The findings of `info` about a node, besides its metadata.
+// What `info` finds out about a node in addition to its metadata.
 struct NodeFindings {
-  std::vector<std::string> files;      // the file name in each view; "" if the view makes no file
+  std::vector<std::string> files;      // by view: the file made from the node; "" if none
   std::vector<ViewSummary> views;      // only for arrays
-  std::optional<StoredChunks> stored;  // only for arrays whose chunks can be found
+  std::optional<StoredChunks> stored;  // set if the array's chunks can be found
 
   NodeFindings(const Hierarchy& hierarchy, const Node& node, const Names& siblings, InfoForm form) {
     for (size_t v = 0; v < AllViews().size() && form != InfoForm::kOverview; ++v) {
@@ -72,7 +72,7 @@ void PrintNotShown(std::string_view label, std::string_view reason) {
   Print("    {:<8} {}\n", label, Paint(Visible(reason), Style::kYellow));
 }
 
-// The format of a node for its line. v3 is the default and is not printed.
+// Returns the format of a node as its line shows it: "" for v3, which is the default.
 std::string_view Format(const Node& node) { return node.is_v2() ? " (v2)" : ""; }
 
 // Prints how many chunk files each view adds for missing chunks, if there are many.
@@ -80,7 +80,7 @@ void PrintFillFiles(const Node& node, const NodeFindings& findings) {
   const uint64_t files = node.chunks->layout().inner_grid.size();
   const StoredChunks& stored = *findings.stored;
   if (files - std::min(files, stored.count) <= kManyFiles) return;
-  // The key is true for views that make these files even with fill=keep.
+  // The key is true for views that make these files even if they are mounted with fill=keep.
   std::map<bool, std::vector<std::string_view>> views;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     if (!findings.views[v].has_fill_chunks()) continue;
@@ -96,7 +96,7 @@ void PrintFillFiles(const Node& node, const NodeFindings& findings) {
   }
 }
 
-// Prints the first unusable stored object of an array, and the number of other unusable objects.
+// Prints the first stored object of an array that cannot be used, and the number of others.
 void PrintProblems(const StoredChunks& stored) {
   if (stored.problem_count == 0) return;
   const auto& [key, error] = stored.problems.front();
@@ -108,7 +108,7 @@ void PrintProblems(const StoredChunks& stored) {
                                               CountText(stored.problem_count - 1, "other"))));
 }
 
-// Prints the decoded size and the stored size.
+// Prints the decoded size and the stored size of an array.
 void PrintSizes(const ArrayMetadata& metadata, const StoredChunks& stored) {
   const std::string decoded = DecodedSizeText(metadata);
   const std::string at_least = stored.has_all_sizes ? "" : "at least ";
@@ -254,7 +254,7 @@ class JsonOutput {
     PrintLatest();
     latest_ = std::move(node);
   }
-  // The node that was added last. It may be changed until the next Add().
+  // The JSON of the node that was added last. It may be changed until the next Add().
   [[nodiscard]] Json& latest() { return latest_; }
   void End(const VirtualFolders& folders) {
     PrintLatest();
@@ -283,7 +283,7 @@ class JsonOutput {
   std::string_view separator_ = "\n    ";
 };
 
-// Prints the mount options with which all virtual chunks can be read.
+// Prints the mount options that allow all virtual chunks to be read.
 void PrintVirtualFolders(const VirtualFolders& folders) {
   for (const VirtualPrefix& prefix : folders.prefixes) {
     Print("virtual chunks lie below {}: -o virtual={}\n",
@@ -293,7 +293,8 @@ void PrintVirtualFolders(const VirtualFolders& folders) {
   if (!folders.is_all) Write("more virtual chunks lie in places that are not listed here\n");
 }
 
-// The detailed form prints lines for each node, so the user sees the progress on a terminal.
+// The detailed form prints lines for each node. On a terminal, these lines already show the
+// progress.
 bool IsProgressSeen(InfoForm form) {
   return form == InfoForm::kDetails ? Progress::IsSeenBesideOutput() : Progress::IsSeen();
 }
@@ -325,7 +326,7 @@ class Information {
   }
 
  private:
-  // The names of the target node and its siblings.
+  // Returns the names of all nodes in the target node's group; none if the target is the root.
   [[nodiscard]] Names Siblings() const {
     const std::string& path = target_.node->path;
     if (path.empty()) return {};
@@ -390,7 +391,8 @@ class Information {
     }
   }
 
-  // Examines the files of finished groups. Called after the lines of their arrays were printed.
+  // Examines the files that views make from finished groups. Called after the lines of their arrays
+  // were printed.
   void AddFilesOfGroups() {
     if (form_ == InfoForm::kOverview) overview_.Flush();
     for (const std::string& group : groups_) AddFiles(group);
@@ -398,7 +400,7 @@ class Information {
     nodes_since_files_ = 0;
   }
 
-  // Prints what the files of a group lack, or why a view makes no file.
+  // Prints what the file that a view makes from a group leaves out, or why the view makes no file.
   void AddFiles(const std::string& group) {
     for (size_t v = 0; v < AllViews().size(); ++v) {
       if (AllViews()[v]->file_of() != FileOf::kGroups) continue;
@@ -467,7 +469,8 @@ class Information {
     }
   }
 
-  // Unreadable data make the result incomplete. Damage is part of the result.
+  // Sets the exit code if data could not be read. Damage does not change the exit code, because
+  // damage is a result.
   void Count(const Error& error) {
     if (!IsDamage(error)) code_ = kExitSystem;
   }
@@ -476,8 +479,8 @@ class Information {
   const InfoForm form_;
   Progress progress_;
   Overview overview_;
-  std::vector<std::string> groups_;  // finished groups whose files are not examined yet
-  size_t nodes_since_files_ = 0;     // the number of nodes visited since files were last examined
+  std::vector<std::string> groups_;  // finished groups for which AddFiles() was not called yet
+  size_t nodes_since_files_ = 0;     // the number of nodes visited since AddFilesOfGroups()
   JsonOutput json_;
   int code_ = kExitOk;
 };

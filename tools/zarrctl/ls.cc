@@ -18,7 +18,7 @@
 namespace zarrfs::ctl {
 namespace {
 
-// The number of chunks of a stored object that are inside the array.
+// Returns the number of chunk positions of a stored object that are inside the array.
 uint64_t Places(const ArrayLayout& layout, OuterIndex outer) {
   ChunkCoordinates at;
   layout.outer_grid.Coordinates(ToNumber(outer), at);
@@ -85,12 +85,12 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
   return code;
 }
 
-// The chunks of one stored object.
+// The stored chunks of one object.
 struct ObjectChunks {
   uint64_t present = 0;
   uint64_t damaged = 0;
-  Json json = Json::array();  // the chunks, if details are requested
-  std::string text;           // the lines, if details are requested
+  Json json = Json::array();  // one element per chunk, if details are requested
+  std::string text;           // one line per chunk, if details are requested
 };
 
 Result<ObjectChunks> ChunksOf(const ChunkSource& source, OuterIndex outer, bool details) {

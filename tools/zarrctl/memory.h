@@ -1,4 +1,4 @@
-// Memory budget of commands that use several threads.
+// Lets the threads of a command share the memory budget.
 #pragma once
 
 #include <new>

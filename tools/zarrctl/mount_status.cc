@@ -80,7 +80,7 @@ std::optional<MountedPath> FindMountedPath(const std::string& path) {
   std::vector<Mounted> mounts = MountsAlong(path, MountTable());
   if (mounts.empty() || mounts.back().type != kMountType) return std::nullopt;
   Mounted& mounted = mounts.back();
-  // A bind mount may show only a part of the file system.
+  // A bind mount may show only a part of the file system, which begins at `mounted.root`.
   std::string relative = mounted.root + path.substr(mounted.path == "/" ? 0 : mounted.path.size());
   relative.erase(0, relative.find_first_not_of('/'));
   return MountedPath{std::move(mounted.source), std::move(relative),

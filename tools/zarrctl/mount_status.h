@@ -13,7 +13,7 @@ namespace zarrfs::ctl {
 
 struct MountedPath {
   std::string store;     // the store that is mounted
-  std::string relative;  // the path below the root of the file system, without a leading slash
+  std::string relative;  // relative to the root of the file system, without a leading slash
   // The folder where the root of the file system is mounted; "" if only a part is mounted.
   std::string point;
 };
@@ -22,11 +22,11 @@ struct MountedPath {
 /// the path is not in a zarrfs mount.
 [[nodiscard]] std::optional<MountedPath> FindMountedPath(const std::string& path);
 
-/// The object in MNT/.zarrfs/status.json. The error says what is wrong with the mount, and what to
-/// do.
+/// Returns the JSON object in MNT/.zarrfs/status.json. An error says what is wrong with the mount,
+/// and what to do.
 [[nodiscard]] Result<Json> ReadMountStatus(const std::string& mount);
 
-/// A member of a JSON object; "" or 0 if it is absent or has another type.
+/// Returns the member `name` of a JSON object; "" or 0 if it is absent or has another type.
 [[nodiscard]] std::string TextIn(const Json& object, const char* name);
 [[nodiscard]] double NumberIn(const Json& object, const char* name);
 

@@ -21,14 +21,15 @@ namespace {
 
 // Maximum number of attempts to check an object that changes while it is read.
 constexpr int kAttempts = 3;
-// The maximum number of problems that are held before they are printed.
+// The maximum number of problems of one object that are collected before they are reported.
 constexpr size_t kMaxReasons = 1000;
 // No codec makes a chunk longer than twice its decoded size plus this number of bytes.
 constexpr uint64_t kMaxOverhead = 1u << 20;
 // A shard with its own checksum is read whole, so its size is limited.
 constexpr uint64_t kMaxChecksummed = 1u << 30;
 
-// Verifies the crc32c in the `tail` bytes after the `size` bytes at `offset`.
+// Verifies the crc32c checksums in the `tail` bytes that follow the `size` bytes at `offset`. Each
+// checksum covers all bytes before it.
 Result<void> CheckChecksum(const Object& object, uint64_t offset, uint64_t size, uint64_t tail) {
   if (tail == 0) return {};
   if (size + tail > kMaxChecksummed) {
@@ -72,8 +73,8 @@ class ObjectCheck::Attempt {
       : check_(check), outer_(outer), key_(check.source().ObjectKey(outer)), report_(report) {}
 
   // Checks the object. Fails with kStale if the object changed during the check, and with
-  // kWouldBlock if other threads hold the required memory. Report() adds all other problems to the
-  // report.
+  // kWouldBlock if other threads hold the required memory. All other problems are collected for
+  // Report().
   Result<void> Run() {
     try {
       CheckChunks();
@@ -116,15 +117,15 @@ class ObjectCheck::Attempt {
     if (!cursor.status() && IsAboutObject(cursor.status().error())) Add(cursor.status().error());
   }
 
-  // True if the error is a property of the object and must be reported. Otherwise, the attempt ends
-  // with the error.
+  // True if the error says something about the object, and must be reported. Other errors end the
+  // attempt.
   bool IsAboutObject(const Error& error) {
     if (error.code != ErrorCode::kStale && error.code != ErrorCode::kWouldBlock) return true;
     status_ = tl::unexpected(error);
     return false;
   }
 
-  // Checks a chunk. False if the remaining chunks need no check.
+  // Checks a chunk. Returns false if the attempt must end.
   bool Visit(InnerIndex chunk, const Result<ChunkLocation>& location) {
     const Result<void> checked = CheckChunk(location);
     if (!checked && IsAboutObject(checked.error())) {

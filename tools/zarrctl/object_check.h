@@ -21,7 +21,7 @@ class ObjectCheck {
   /// The node in `array` must have chunks.
   explicit ObjectCheck(NodePtr array);
 
-  /// The reason why chunk contents are not checked; nullopt if they are.
+  /// Returns why the contents of chunks are not checked; nullopt if they are.
   [[nodiscard]] const std::optional<std::string>& why_not() const { return why_not_; }
 
   /// Checks a stored object, by its number in layout().outer_grid, and reports its problems.
@@ -32,8 +32,8 @@ class ObjectCheck {
   class Attempt;
   [[nodiscard]] const ChunkSource& source() const { return *array_->chunks; }
   [[nodiscard]] const ArrayLayout& layout() const { return source().layout(); }
-  // Checks a chunk. Returns the number of bytes read and checked, which is 0 if why_not() has a
-  // value.
+  // Checks a chunk. Returns the number of bytes whose contents were checked, which is 0 if
+  // why_not() has a value.
   [[nodiscard]] Result<uint64_t> CheckChunk(const ChunkLocation& location) const;
   // Verifies the crc32c that follows the innermost shard. If `first_of_object` is true, also
   // verifies the crc32c that follows the whole stored object.
@@ -43,7 +43,7 @@ class ObjectCheck {
   const NodePtr array_;
   std::optional<VlenChain> vlen_;
   std::optional<std::string> why_not_;
-  bool has_checksum_ = false;  // true if any wrong byte in a chunk is detected
+  bool has_checksum_ = false;  // true if chunks or shards contain a checksum
 };
 
 }  // namespace zarrfs::ctl

@@ -22,7 +22,7 @@ std::string_view Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The number in an environment variable; 0 if it is not a number.
+// Returns the number in an environment variable; 0 if it contains no number.
 uint64_t NumberInVariable(const char* name) {
   return NumberFrom<uint64_t>(Variable(name)).value_or(0);
 }

@@ -21,14 +21,14 @@ inline constexpr int kExitWrong = 1;   // wrong usage, damage, or a chunk that d
 inline constexpr int kExitSystem = 2;  // the store or stdout cannot be used
 // No damage, but not everything could be checked or printed.
 inline constexpr int kExitUnchecked = 3;
-inline constexpr int kExitCtrlC = 130;  // the code that a shell uses for SIGINT
+inline constexpr int kExitCtrlC = 130;  // the exit code that shells use after SIGINT
 
 /// Sets whether to use colours, regardless of the environment. Call before anything is printed.
 void SetColored(bool colored);
 
-/// True if output to `fd` has colours. Unless SetColored() was called, NO_COLOR (not empty) forbids
-/// them; otherwise CLICOLOR_FORCE (not empty, not 0) requests them; otherwise a terminal has them
-/// unless CLICOLOR is 0 or TERM is "dumb".
+/// True if output to `fd` has colours. If SetColored() was called, it decides. Otherwise, NO_COLOR
+/// (not empty) forbids colours. Otherwise, CLICOLOR_FORCE (not empty, not 0) requests them.
+/// Otherwise, a terminal has them unless CLICOLOR is 0 or TERM is "dumb".
 [[nodiscard]] bool IsColored(int fd);
 
 enum class Style { kBold, kDim, kRed, kGreen, kYellow };
@@ -64,14 +64,14 @@ int FinishOutput(int code);
 /// Prints "zarrctl: message" on stderr. Returns `code`.
 int Complain(std::string_view message, int code = kExitWrong);
 
-/// Prints an error on stderr. Returns its exit code.
+/// Prints an error on stderr. Returns the exit code for the error.
 int Complain(const Error& error);
 
 /// True if `error` means that the stored data are invalid, not that they cannot be read now:
 /// damage, a link that is not followed, or a zarrfs mount in place of data.
 [[nodiscard]] bool IsDamage(const Error& error);
 
-/// Returns `message` without the key at its beginning, which was already printed.
+/// Removes the key at the beginning of `message`. The caller has already printed the key.
 std::string WithoutKey(std::string_view message, std::string_view key);
 
 /// Returns the subject of `message`: the key at its beginning if that key is below `folder`,

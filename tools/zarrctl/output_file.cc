@@ -60,8 +60,8 @@ Result<OutputFile> OutputFile::Create(const std::string& folder) {
     if (!fd) {
       return Fail(FromErrno(errno), "cannot write to {}: {}", folder, ErrnoText(errno));
     }
-    // Another process running RemoveAbandonedFiles() skips locked files, but it may have removed
-    // this file before it was locked.
+    // RemoveAbandonedFiles() of another process skips locked files, but may have removed this file
+    // before it was locked.
     (void)Lock(fd.get());
     struct stat status {};
     const bool is_there = fstat(fd.get(), &status) == 0 && status.st_nlink > 0;

@@ -16,11 +16,12 @@ constexpr size_t kRowsAtOnce = 40;
 constexpr std::chrono::milliseconds kMaxWait{200};
 constexpr size_t kWidestColumn = 48;  // longer cells shift the rest of their line
 constexpr size_t kMaxAttribute = 60;  // in bytes
-// The maximum number of arrays that are named for one reason; further arrays are only counted.
+// The maximum number of arrays that are named for one reason why a view omits them. Further arrays
+// are only counted.
 constexpr size_t kNamesPerReason = 4;
-// The maximum number of reasons; further reasons are only counted.
+// The maximum number of reasons per view. Arrays omitted for further reasons are only counted.
 constexpr size_t kReasonsPerView = 10;
-// The maximum number of notes of AddLeftOut(); further notes are only counted.
+// The maximum number of lines that AddLeftOut() stores. Further lines are only counted.
 constexpr size_t kMaxLeftOut = 20;
 
 std::string NameText(const Node& node) { return node.path.empty() ? "/" : Visible(node.path); }
@@ -192,7 +193,7 @@ void Overview::Finish() {
   Print("\n{}{}{}\n", CountText(arrays_, "array"),
         groups_ > 1 ? fmt::format(" in {}", CountText(groups_, "group")) : "",
         unusable_ > 0 ? fmt::format(", and {} that no view can show", GroupedText(unusable_)) : "");
-  // Views that lack the same arrays share a line.
+  // Views that omit the same arrays for the same reasons share a line.
   std::vector<std::pair<std::string, std::vector<std::string_view>>> views;
   std::vector<uint64_t> counts;
   for (size_t v = 0; arrays_ > 0 && v < gaps_.size(); ++v) {

@@ -26,34 +26,36 @@ namespace zarrfs::ctl {
 /// of names and reasons that are stored for the end of the output is limited.
 class Overview {
  public:
-  /// A function that prints lines by calling its argument `print`.
+  /// Calls its argument `print`, which prints lines. So the caller can hide a progress line first.
   using Printer = std::function<void(const std::function<void()>& print)>;
   explicit Overview(Printer print);
 
-  /// Adds an array that can be used. `views`: the results of DescribeView(), by view number.
+  /// Adds an array whose chunks can be found. `views`: the results of DescribeView(), by view
+  /// number.
   void AddArray(const Node& array, const std::vector<ViewSummary>& views,
                 const StoredChunks& stored);
   /// Adds a group, or a node that no view can show. Groups get no line of their own.
   void AddOther(const Node& node);
-  /// Adds a line about a group without nodes.
+  /// Adds a line about a group that contains no nodes.
   void AddEmpty(const Node& group);
   /// Adds a line about an entry of the store that is not a node or cannot be read.
   void AddProblem(std::string_view path, std::string_view words, std::string_view reason);
-  /// Adds a note about the file that view number `view` makes from a group, such as what it lacks.
+  /// Adds a note about the file that view number `view` makes from a group, such as what the file
+  /// leaves out.
   void AddLeftOut(std::string_view group, size_t view, std::string_view note);
-  /// Prints the lines that are held back.
+  /// Prints the rows that are held back.
   void Flush();
-  /// Prints the paragraph about the views.
+  /// Prints the number of arrays, which of them each view omits, and why.
   void Finish();
 
  private:
   struct Missing {
     std::string reason;
-    std::vector<std::string> names;  // the names of the first arrays
+    std::vector<std::string> names;  // the first arrays that the view omits for this reason
     uint64_t count = 0;
   };
   struct ViewGaps {
-    uint64_t count = 0;  // the number of arrays that the view omits
+    uint64_t count = 0;  // the number of arrays that the view omits, for any reason
     std::vector<Missing> reasons;
     uint64_t further = 0;  // the number of arrays omitted for reasons that are not stored
   };
@@ -69,7 +71,7 @@ class Overview {
   std::vector<size_t> widths_;
   std::chrono::steady_clock::time_point flushed_;
   uint64_t arrays_ = 0;
-  uint64_t unusable_ = 0;  // the number of arrays that no view can show, in addition to arrays_
+  uint64_t unusable_ = 0;  // the number of arrays that no view can show; not included in arrays_
   uint64_t groups_ = 0;
   std::vector<ViewGaps> gaps_;  // by view number
   std::vector<std::string> left_out_;

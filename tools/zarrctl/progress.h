@@ -16,14 +16,14 @@ namespace zarrfs::ctl {
 
 class Progress {
  public:
-  /// True if a Progress would be visible, so counting the work is worthwhile.
+  /// True if a progress line would be visible, so it is worthwhile to count the work in advance.
   [[nodiscard]] static bool IsSeen();
-  /// True if a Progress would be visible for a command that prints continuously. If the output of
-  /// such a command goes to a terminal, the output already shows the progress.
+  /// True if a progress line would be visible for a command that prints continuously. If the output
+  /// of such a command goes to a terminal, the output already shows the progress.
   [[nodiscard]] static bool IsSeenBesideOutput();
 
-  /// `noun`: what is counted, such as "object"; "" for bytes. `verb`: the verb for the bytes of
-  /// AddBytes(). Starts the thread that draws the line.
+  /// `noun`: what is counted, such as "object"; "" for bytes. `verb`: what is done with the bytes
+  /// of AddBytes(), such as "read". Starts the thread that draws the line.
   explicit Progress(std::string_view noun, bool is_seen = IsSeen(), std::string_view verb = "read");
   ~Progress();
 

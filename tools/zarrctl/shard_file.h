@@ -12,8 +12,8 @@ namespace zarrfs::ctl {
 /// The index entry of a chunk that a shard does not contain.
 inline constexpr ChunkRange kMissingChunk = {~uint64_t{0}, ~uint64_t{0}};
 
-/// The index at the end of a shard, with the index codecs "bytes" (little-endian) and "crc32c":
-/// offset and length of each chunk, and the checksum.
+/// Returns the index at the end of a shard, with the index codecs "bytes" (little-endian) and
+/// "crc32c": offset and length of each chunk, and the checksum.
 [[nodiscard]] Bytes EncodeShardIndex(std::span<const ChunkRange> ranges);
 
 }  // namespace zarrfs::ctl

@@ -20,7 +20,7 @@ uint64_t CountIn(const Json& object, const char* name) {
   return static_cast<uint64_t>(std::llround(std::clamp(NumberIn(object, name), 0.0, 1e18)));
 }
 
-// A latency in words: "12 us", "3.4 ms", "1.2 s".
+// Returns a latency in words: "12 us", "3.4 ms", "1.2 s".
 std::string LatencyText(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
@@ -56,7 +56,7 @@ std::string ChangesText(const Json& changes) {
          (limit.empty() ? "" : "; elsewhere checked for within a minute: " + limit);
 }
 
-// A number of errors, in red unless it is 0.
+// Returns a number of errors as text, in red unless it is 0.
 std::string ErrorCountText(uint64_t count) {
   return count == 0 ? "0" : Paint(GroupedText(count), Style::kRed);
 }

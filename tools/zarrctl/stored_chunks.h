@@ -1,4 +1,5 @@
-// Counts the stored parts of an array in limited time, for `info`, which reads no chunks.
+// Counts the stored objects and chunks of an array in limited time, for `info`, which reads no
+// chunks.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@
 namespace zarrfs::ctl {
 
 struct StoredChunks {
-  uint64_t count = 0;         // the number of innermost chunks
+  uint64_t count = 0;         // the number of chunks found; in shards, only with read_indexes
   bool is_complete = true;    // if false, all numbers are lower bounds
-  uint64_t bytes = 0;         // the size of the stored objects, if requested
-  bool has_all_sizes = true;  // if false, `bytes` is the size of the first objects
+  uint64_t bytes = 0;         // the size of the stored objects; only with add_sizes
+  bool has_all_sizes = true;  // false if the sizes of some objects are missing in `bytes`
   uint64_t problem_count = 0;
-  /// The first unusable objects, with their keys.
+  /// The first objects that cannot be used, with their keys.
   std::vector<std::pair<std::string, Error>> problems;
 };
 

@@ -26,15 +26,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The policy for symbolic links. The default is that of a mount: mounts by root are open to other
-// users, who must not follow links out of the store.
+// Returns the policy for symbolic links. The default is the same as for a mount by this user. If
+// the user is root, only links inside the store are followed, because a mount by root is open to
+// other users, who must not follow links out of the store.
 LinkPolicy& LinksToFollow() {
   static LinkPolicy links{geteuid() == 0 ? LinkPolicy::Kind::kInside : LinkPolicy::Kind::kFollow,
                           {}};
   return links;
 }
 
-// The options for reading an Icechunk repository.
+// The commit of an Icechunk repository to read, and where its virtual chunks may be.
 struct CommitToRead {
   std::string at;
   std::vector<VirtualPrefix> prefixes;
@@ -44,7 +45,7 @@ CommitToRead& TheCommit() {
   return commit;
 }
 
-// The fetch process, with the channel and options to use it.
+// The fetch process, and the channel and options with which this process uses it.
 struct Connection {
   RemoteOptions options;
   FetchChannel channel;
@@ -107,7 +108,7 @@ struct MountSettings {
   LinkPolicy links = LinksToFollow();
   CommitToRead commit;
   HierarchyOptions hierarchy;
-  std::optional<size_t> view;  // set if a single view is mounted at the root
+  std::optional<size_t> view;  // set if the mount shows a single view, at its root
 };
 
 // Reads the settings of a mount. Settings that the mount does not report get their defaults.
@@ -181,7 +182,7 @@ fs::path PathIn(const std::vector<std::string>& words) {
 }
 
 // Returns the mount that contains `path`. First tries the path as the user wrote it, because
-// resolving symbolic links may send requests to another mount whose daemon hangs. In addition, only
+// resolving symbolic links may send requests to another mount whose daemon hangs. Moreover, only
 // existing paths can be resolved, and a missing chunk has no file.
 std::optional<MountedPath> MountOf(const fs::path& path) {
   std::error_code error;
@@ -195,7 +196,8 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
   const MountSettings settings = SettingsOf(mounted);
   auto target = Open(Source(mounted.store), settings.links, settings.commit, settings.hierarchy);
   if (!target) return Fail(target);
-  // If a single view is mounted at the root, the first name is that of a node instead of a view.
+  // If the mount shows a single view at its root, the first name is that of a node instead of a
+  // view.
   std::vector<std::string> names;
   for (const fs::path& part : fs::path(mounted.relative)) names.push_back(part.string());
   std::optional<size_t> view;

@@ -31,7 +31,7 @@ void SetLinksToFollow(LinkPolicy policy);
 /// read. The message of an error begins with the name of the option or file.
 [[nodiscard]] Result<std::vector<VirtualPrefix>> TakeVirtualPrefixes(std::string& options);
 
-/// Sets the commit, and the locations of its virtual chunks, for all stores that are opened
+/// Sets the commit to read, and the locations of its virtual chunks, for all stores that are opened
 /// afterwards.
 void SetCommit(std::string at, std::vector<VirtualPrefix> prefixes);
 
@@ -57,7 +57,7 @@ struct TargetNode {
   [[nodiscard]] std::string ContainerFile() const;
   /// Absolute path of a stored object.
   [[nodiscard]] std::string FileOf(std::string_view key) const;
-  /// The reason why node->chunks is null: the node is a group, or is damaged.
+  /// Returns the error that says why node->chunks is null: the node is a group, or is damaged.
   [[nodiscard]] Error WhyNoChunks() const;
 };
 
@@ -81,11 +81,11 @@ struct TargetChunk {
   }
   /// The name of the chunk, such as "0.3.1".
   [[nodiscard]] std::string name() const { return ChunkNaming{}.Path(at); }
-  /// Absolute path of the stored object that contains the chunk, if it is stored.
+  /// Returns the absolute path of the object that contains the chunk, if the chunk is stored.
   [[nodiscard]] std::string ObjectFile() const {
     return array.FileOf(source().ObjectKey(source().OuterOf(inner())));
   }
-  /// The error for a chunk that is not stored.
+  /// Returns the error for a command that needs the chunk, if the chunk is not stored.
   [[nodiscard]] Error NotStored() const;
 };
 

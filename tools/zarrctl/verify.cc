@@ -30,7 +30,7 @@ namespace zarrfs::ctl {
 namespace {
 
 constexpr size_t kQueuedPerThread = 8;
-// The maximum depth of folders that belong to no node, in which files are counted.
+// The maximum depth to which CountFiles() descends into folders that belong to no node.
 constexpr int kMaxDepth = 64;
 
 // A bounded queue between threads, for any number of producers and consumers.
@@ -115,7 +115,8 @@ class Verification {
     for (unsigned i = 0; i < jobs_; ++i) {
       threads.emplace_back([&] {
         while (auto task = queue.Pop()) {
-          // Drains the queue after a stop, because the walk may be waiting for room.
+          // After a stop request, only empties the queue, because the thread that fills it may be
+          // waiting for room.
           if (StopRequested()) continue;
           task->check->Check(task->outer, report_);
           progress_.AddDone();
@@ -143,8 +144,8 @@ class Verification {
     for (std::thread& thread : threads) thread.join();
   }
 
-  // Calls `visit` for each array whose chunks can be found. Reports other findings only if
-  // is_checking_.
+  // Visits `node` and all nodes below it, and calls `visit` for each array whose chunks can be
+  // found. Adds other findings to the report only if is_checking_.
   void Walk(const NodePtr& node, const std::function<void(const NodePtr&)>& visit) {
     if (StopRequested()) return;
     if (const Error* error = node->unusable()) {
@@ -192,11 +193,12 @@ class Verification {
   }
 
   // Finds entries in a node's folder that do not belong to the node. Reports files, and returns the
-  // nodes below an array. `known`: the names of the children of a group.
+  // nodes that it finds below an array. `known`: the names of the children of a group.
   std::vector<NodePtr> LookBeside(const Node& node, const std::set<std::string>& known) {
     std::vector<NodePtr> below;
     const auto& store = target_.hierarchy->store();
-    // If the folder cannot be listed, the walk over the node's contents reports the error.
+    // If the folder cannot be listed, another step reports the error: the search for the node's
+    // chunks or children.
     auto stream = store.OpenFolder(node.path);
     while (stream && !StopRequested()) {
       const auto entries = (*stream)->Next(1024);
@@ -218,7 +220,8 @@ class Verification {
     return below;
   }
 
-  // The node with this name below an array; adds a note to the report. Null if no such node exists.
+  // Returns the node `name` below an array, and adds a note about it to the report. Null if no such
+  // node exists.
   NodePtr NodeBelowArray(const Node& node, const std::string& name) {
     if (node.array() == nullptr) return nullptr;
     const std::string path = JoinKey(node.path, name);
@@ -243,7 +246,7 @@ class Verification {
     }
   }
 
-  // Reports nodes that consolidated metadata name although they do not exist.
+  // Reports nodes that do not exist although consolidated metadata contain them.
   void CompareWithConsolidated(const Node& group) {
     const bool has_them =
         group.has_zmetadata() ||

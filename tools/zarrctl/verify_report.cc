@@ -9,7 +9,8 @@
 namespace zarrfs::ctl {
 namespace {
 
-// The maximum number of entries of each kind in a JSON document.
+// The maximum number of entries in each list of the JSON document, except the list of unchecked
+// arrays.
 constexpr size_t kMaxListed = 100'000;
 
 }  // namespace

@@ -31,20 +31,20 @@ struct AffectedChunks {
   uint64_t others = 0;
 };
 
-/// The problems of one object. Equal reasons are one entry, because a damaged index affects every
-/// chunk.
+/// The problems of one object. Problems with the same reason are one entry, because a damaged index
+/// affects every chunk.
 using Findings = std::map<Reason, AffectedChunks>;
 
 /// Collects and prints findings. Thread-safe.
 class VerifyReport {
  public:
-  /// `line`: the progress line, which is hidden before another line is printed.
+  /// `line`: the progress line, which the report hides before it prints a line.
   VerifyReport(bool json, Progress& line) : progress(line), json_(json) {}
 
   /// Adds the findings about one object, and clears `findings`.
   void Add(const std::string& key, Findings& findings);
-  /// Adds an object or document that is damaged or cannot be read. `key` is not repeated in the
-  /// message.
+  /// Adds an object or document that is damaged or cannot be read. If the message of `error` begins
+  /// with `key`, the key is not repeated.
   void AddProblem(const std::string& key, const Error& error);
   /// Adds an array that could not be checked completely.
   void AddUnchecked(const std::string& path, std::string_view what, const std::string& reason);
@@ -56,22 +56,23 @@ class VerifyReport {
 
   /// Prints the summary line, or the JSON document. `store`: the checked store.
   void Summarise(const std::string& store, bool stopped);
-  /// The exit code: kExitOk only if everything was checked and no damage was found.
+  /// Returns the exit code: kExitOk only if everything was checked and no damage was found.
   [[nodiscard]] int ExitCode() const;
 
   Progress& progress;
-  /// The numbers of checked items.
+  /// Counts of the items checked so far.
   struct {
     std::atomic<uint64_t> arrays{0}, objects{0}, chunks{0};
-    std::atomic<uint64_t> bytes{0};  // the encoded size of the chunks that were decoded
+    std::atomic<uint64_t> bytes{0};  // the encoded size of the chunks whose contents were checked
     std::atomic<uint64_t> chunks_without_checksum{0};
   } counts;
 
  private:
-  // The number of damaged or unread objects, and the first of them.
+  // Counts the objects and chunks that are damaged or could not be read, and lists the first of
+  // them for the JSON document.
   struct Tally {
     uint64_t count = 0;
-    uint64_t not_listed = 0;  // the number of objects that the JSON document omits
+    uint64_t not_listed = 0;  // the number of problems that the JSON document omits
     Json list = Json::array();
   };
   void Add(const std::string& key, const Reason& reason, const AffectedChunks& chunks);

@@ -12,7 +12,8 @@
 namespace zarrfs::ctl {
 namespace {
 
-// The byte range of a chunk in the store, without the checksums that the view omits.
+// Returns the byte range of a chunk in its stored object, without the checksums that the view
+// omits.
 Result<ByteRange> RangeOf(const TargetChunk& target, const ChunkLocation& location) {
   const auto whole = ByteRange::At(location.offset, location.length);
   if (!target.view || !target.array.node->views[*target.view].array) return whole;
@@ -25,7 +26,7 @@ Result<ByteRange> RangeOf(const TargetChunk& target, const ChunkLocation& locati
               target.name());
 }
 
-// The place where programs without Zarr support find a stored object.
+// Where programs without Zarr support find the bytes of a stored object.
 struct ObjectPlace {
   std::string file;         // the absolute path of the object, or of the zip file that contains it
   std::string member = {};  // the object's name in the zip file; "" if the object is a file

@@ -14,9 +14,9 @@ namespace {
 
 uint64_t CeilDivide(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-// The number of chunks per cell along an axis, such that `count` chunks need at most `most` cells.
-// Aligns cells with shards of `shard` chunks, unless that makes cells more than twice as coarse.
-// `shard` is 0 if shards differ in length.
+// Returns the number of chunks per cell along an axis, so that `count` chunks need at most `most`
+// cells. Aligns cells with shards of `shard` chunks, unless that makes cells more than twice as
+// coarse. `shard` is 0 if shards differ in length.
 uint64_t CellLength(uint64_t count, uint64_t most, uint64_t shard) {
   const uint64_t needed = std::max<uint64_t>(CeilDivide(count, most), 1);
   if (shard == 0) return needed;
@@ -30,20 +30,22 @@ uint64_t CellLength(uint64_t count, uint64_t most, uint64_t shard) {
   return needed;
 }
 
-// The length of a shard along an axis, in chunks; 0 if shards differ in length.
+// Returns the length of a shard along an axis, in chunks; 0 if shards differ in length.
 uint64_t ShardLength(const ArrayLayout& layout, size_t axis) {
   const bool differs = layout.outers_differ() && layout.outer_axes[axis].differs();
   return differs ? 0 : layout.inner_per_outer[axis];
 }
 
-// Maps all chunks as if the array had one axis. Shards then have no straight boundaries.
+// Prepares a map of all chunks, as if the array had one axis. Shards then have no straight
+// boundaries.
 void SetWhole(const ArrayLayout& layout, ChunkMap& map) {
   map.columns = layout.inner_grid.size();
   map.places = map.columns;
   if (layout.is_sharded()) map.shard_rows = map.shard_columns = 0;
 }
 
-// Sets the axes, the shards and the start of the slice, in chunks.
+// Sets the rows and columns of the map, the size of a shard, and the first chunk of the slice, all
+// in chunks.
 void SetAxes(const ArrayLayout& layout, ChunkMap& map) {
   const auto& counts = layout.inner_grid.counts();
   const size_t rank = counts.size();
@@ -63,7 +65,7 @@ void SetAxes(const ArrayLayout& layout, ChunkMap& map) {
   }
 }
 
-// Folds one axis into rows of whole cells, and also of whole shards if these fit.
+// Breaks one long axis into rows of whole cells and, if possible, of whole shards.
 void Fold(const MapRequest& request, ChunkMap& map) {
   const uint64_t count = map.columns;
   map.is_folded = true;
@@ -77,7 +79,7 @@ void Fold(const MapRequest& request, ChunkMap& map) {
   map.rows = CeilDivide(count, map.columns);
 }
 
-// The number of chunks in a cell.
+// Returns the number of chunks in a cell, stored or not.
 uint64_t PlacesIn(const ChunkMap& map, uint64_t row, uint64_t column) {
   const uint64_t first_row = row * map.cell_rows;
   const uint64_t first_column = column * map.cell_columns;
@@ -87,7 +89,7 @@ uint64_t PlacesIn(const ChunkMap& map, uint64_t row, uint64_t column) {
   return before < map.places ? std::min(columns, map.places - before) : 0;
 }
 
-// Makes an empty map of the slice, within the limits of the request.
+// Makes a map of `slice` in which no chunk is stored. `request` limits the number of cells.
 ChunkMap MakeMapGrid(const ArrayLayout& layout, const std::vector<uint64_t>& slice,
                      const MapRequest& request) {
   ChunkMap map;
@@ -154,7 +156,7 @@ class MapMaker {
   }
 
  private:
-  // The cell of a chunk; null if the chunk is outside the slice.
+  // Returns the cell that contains a chunk; null if the chunk is outside the slice.
   MapCell* CellOf(uint64_t chunk) {
     if (chunk < map_.slice_start || chunk - map_.slice_start >= map_.places) return nullptr;
     const uint64_t at = chunk - map_.slice_start;
@@ -163,15 +165,15 @@ class MapMaker {
     return &map_.cells[row * map_.grid_columns + column];
   }
 
-  // Calls `visit` with each cell that a stored object covers, and with the number of the cell's
-  // chunks that the object covers.
+  // Calls `visit` for each cell that the stored object `outer` covers, with the number of the
+  // cell's chunks that the object covers.
   template <typename Visit>
   void VisitCellsOf(OuterIndex outer, Visit visit) {
     const size_t rank = layout_.outer_grid.rank();
     ChunkCoordinates at;
     layout_.outer_grid.Coordinates(ToNumber(outer), at);
     if (request_.whole) return VisitCellsOfWhole(at, visit);
-    // In a folded map, all chunks form one row.
+    // In a folded map, the chunks are numbered as one row.
     const uint64_t columns = map_.is_folded ? map_.places : map_.columns;
     const auto range = [&](size_t from_last, uint64_t count) -> std::pair<uint64_t, uint64_t> {
       if (rank < from_last) return {0, std::min<uint64_t>(1, count)};
@@ -190,7 +192,8 @@ class MapMaker {
     }
   }
 
-  // VisitCellsOf() for a map of all chunks. Calls `visit` once per chunk.
+  // Like VisitCellsOf(), but for a map of all chunks (MapRequest::whole). Calls `visit` once for
+  // each chunk of the object at `outer`.
   template <typename Visit>
   void VisitCellsOfWhole(const ChunkCoordinates& outer, Visit visit) {
     const size_t rank = layout_.inner_grid.rank();
@@ -249,7 +252,7 @@ class MapMaker {
     TakeChunks(chunks);
   }
 
-  // Adds the chunks of one object, which must be in C order.
+  // Adds the stored chunks of one object to the map. `chunks` must be in C order.
   void TakeChunks(std::vector<StoredChunk>& chunks) {
     if (request_.want_order) {
       const bool in_order = std::ranges::is_sorted(chunks, {}, &StoredChunk::offset);

@@ -13,14 +13,14 @@
 
 namespace zarrfs::ctl {
 
-/// One or more neighbouring chunks.
+/// A cell of a map. It represents one or more neighbouring chunks.
 struct MapCell {
   uint64_t places = 0;   // chunks of the array in this cell, stored or not
   uint64_t stored = 0;   // stored chunks
   uint64_t damaged = 0;  // chunks whose shard or index entry is damaged or unreadable
   uint64_t bytes = 0;    // size of the stored chunks
-  // The sum over stored chunks of their position in the shard, from 0 for the first to 1 for the
-  // last.
+  // The sum of the positions of the stored chunks in their shards, from 0 for the first chunk of a
+  // shard to 1 for the last.
   double order = 0;
   bool in_object = false;  // true if a stored object covers part of the cell
   // Only for a cell with one stored chunk: the chunk's offset in the object.
@@ -34,22 +34,23 @@ struct MapRequest {
   MapBy by = MapBy::kSize;
   uint64_t max_rows = 1;  // rows of cells
   uint64_t max_columns = 1;
-  bool want_order = false;  // read whole shards, not only the part in the slice
+  bool want_order = false;  // read all chunks of a shard, not only those in the slice
   bool whole = false;       // map all chunks in reading order, as if the array had one axis
-  // Once this function returns true, the map ends early, with the results so far.
+  // Once this function returns true, MakeChunkMap() ends early, with the results so far.
   std::function<bool()> is_over = {};
 };
 
 struct ChunkMap {
   MapBy by = MapBy::kSize;
-  /// The slice: chunk numbers along all axes except the last two.
+  /// The slice that the map shows: chunk numbers along all axes except the last two.
   std::vector<uint64_t> slice;
   /// True if one long axis is folded into rows. Chunks are in reading order, `columns` per row.
   bool is_folded = false;
-  // The members below count chunks.
+  // The sizes of the map, of a cell and of a shard, in chunks.
   uint64_t rows = 1, columns = 1;
   uint64_t cell_rows = 1, cell_columns = 1;
-  // 1 if the array is not sharded, 0 if shards differ in length or have no straight boundaries.
+  // The size of a shard: 1 if the array is not sharded, 0 if shards differ in length or have no
+  // straight boundaries.
   uint64_t shard_rows = 1, shard_columns = 1;
   uint64_t slice_start = 0;  // the number of the first chunk of the slice
   // The cells, row by row; grid_rows and grid_columns count cells.
@@ -68,7 +69,7 @@ struct ChunkMap {
   bool is_complete = true;  // false if MapRequest::is_over has ended the map early
 
   [[nodiscard]] bool is_exact() const { return cell_rows == 1 && cell_columns == 1; }
-  /// True if a shard has several chunks of the slice.
+  /// True if a shard may contain several chunks of the slice.
   [[nodiscard]] bool has_shards() const { return shard_rows != 1 || shard_columns != 1; }
   [[nodiscard]] const MapCell& at(uint64_t row, uint64_t column) const {
     return cells[row * grid_columns + column];
@@ -79,18 +80,18 @@ struct ChunkMap {
   }
 };
 
-/// Makes a map. Calls `on_damage` once for each stored object that is damaged or cannot be read.
-/// Ends early, with the results so far, if StopRequested().
+/// Makes a map of a slice. Calls `on_damage` once for each stored object that is damaged or cannot
+/// be read. Ends early, with the results so far, if StopRequested().
 [[nodiscard]] Result<ChunkMap> MakeChunkMap(const ChunkSource& source,
                                             const std::vector<uint64_t>& slice,
                                             const MapRequest& request, Progress& progress,
                                             const std::function<void(const Error&)>& on_damage);
 
-// The functions below, in map_slice.cc, choose the slice that a map shows of an array with more
-// than two axes.
+// The functions below, in map_slice.cc, choose which slice a map shows if the array has more than
+// two axes.
 
-/// Parses a slice such as "3,0". Fails with kInvalidArgument, and advice, if it is no slice of the
-/// grid.
+/// Parses a slice such as "3,0". If the grid has no such slice, fails with kInvalidArgument and
+/// says what to write.
 [[nodiscard]] Result<std::vector<uint64_t>> ParseSlice(std::string_view text,
                                                        const ChunkGrid& grid);
 

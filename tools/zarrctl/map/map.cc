@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kJsonCells = 100;
 constexpr uint64_t kMinLines = 16;
 constexpr uint64_t kOtherLines = 12;  // the number of lines above and below the map
-constexpr uint64_t kMaxNamed = 100;   // the maximum number of damaged objects that are named
+constexpr uint64_t kMaxNamed = 100;   // damaged objects above this number are only counted
 
 Json MapJson(const TargetNode& target, const ChunkMap& map) {
   const ChunkSource& source = *target.node->chunks;
@@ -92,7 +92,8 @@ MapRequest RequestFor(const ArrayLayout& layout, const MapOptions& options) {
   return request;
 }
 
-// Makes the map. Reports each damaged object, and counts them in `damaged`.
+// Makes the map of the slice that `options` name or, without one, of the first slice with chunks.
+// Reports the first damaged objects, and counts all of them in `damaged`.
 Result<ChunkMap> MakeMap(const ChunkSource& source, const MapOptions& options, uint64_t& damaged) {
   Progress progress("object");
   const Result<std::vector<uint64_t>> slice =

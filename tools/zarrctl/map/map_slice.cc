@@ -1,5 +1,5 @@
-// Chooses the slice that a map shows of an array with more than two axes. A slice has one chunk
-// number for each axis except the last two.
+// Chooses which slice a map shows if the array has more than two axes. A slice has one chunk number
+// for each axis except the last two.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using Coordinates = std::vector<uint64_t>;  // along all axes except the last two
 
-// The maximum number of shards that are searched; few shards have no chunk.
+// The maximum number of positions whose shards are searched for a chunk. Few shards have no chunk.
 constexpr int kTries = 16;
 
 size_t LeadingAxes(const ChunkGrid& grid) { return grid.rank() > 2 ? grid.rank() - 2 : 0; }
@@ -27,8 +27,8 @@ Coordinates LeadingCoordinates(const ChunkGrid& grid, uint64_t linear) {
   return at;
 }
 
-// The smallest coordinates of a stored object. If `after` is set, the smallest coordinates that
-// follow it.
+// Returns the smallest coordinates of a stored object or, if `after` is set, the smallest that
+// follow `after`.
 Result<std::optional<Coordinates>> LeastObject(const ChunkSource& source,
                                                const std::optional<Coordinates>& after) {
   std::optional<Coordinates> least;
@@ -41,8 +41,9 @@ Result<std::optional<Coordinates>> LeastObject(const ChunkSource& source,
   return least;
 }
 
-// The first slice with a chunk in the shards at `at`. If these shards have no chunk, sets `damaged`
-// to a slice with a damaged chunk, unless `damaged` is already set. The map will report the damage.
+// Returns the first slice with a chunk in the shards at `at`. If these shards have no chunk, sets
+// `damaged` to a slice with a damaged chunk, unless `damaged` is already set. The map of that slice
+// will report the damage.
 Result<std::optional<Coordinates>> LeastSlice(const ChunkSource& source, Coordinates at,
                                               std::optional<Coordinates>& damaged) {
   const ArrayLayout& layout = source.layout();
@@ -97,7 +98,7 @@ Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source) {
   const ArrayLayout& layout = source.layout();
   Coordinates zeros(LeadingAxes(layout.inner_grid), 0);
   if (zeros.empty() || layout.inner_grid.size() == 0) return zeros;
-  std::optional<Coordinates> tried;    // the position of the last shards tried, in outer_grid
+  std::optional<Coordinates> tried;    // the position of the shards searched last, in outer_grid
   std::optional<Coordinates> damaged;  // the slice with a damaged chunk, in inner_grid
   for (int i = 0; i < kTries && !StopRequested(); ++i) {
     auto object = LeastObject(source, tried);

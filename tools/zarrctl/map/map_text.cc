@@ -23,7 +23,7 @@ constexpr Levels kShades = {"░", "░", "▒", "▒", "▓", "▓", "█", "�
 constexpr Levels kAsciiBars = {"1", "2", "3", "4", "5", "6", "7", "8"};
 constexpr Levels kAsciiShades = {"-", "-", "+", "+", "*", "*", "#", "#"};
 
-// The characters that a map consists of.
+// The characters with which a map is drawn.
 struct Marks {
   const Levels &bars, &shades;
   std::string_view missing, damaged, column, row, crossing, dots;
@@ -44,7 +44,7 @@ class TextMap {
   TextMap(const ChunkMap& map, const TextStyle& style) : map_(map), scale_(map), style_(style) {
     label_ = LabelWidth(map.is_folded ? map.places : map.rows);
     const uint64_t room = style.columns > label_ ? style.columns - label_ : 1;
-    // Draws a boundary where a new shard begins, unless cells cross shard boundaries.
+    // Returns the number of cells between two shard boundaries; 0 if boundaries cannot be drawn.
     const auto boundary = [&](uint64_t shard, uint64_t cell) {
       return shard % cell == 0 && shard > cell ? shard / cell : 0;
     };
@@ -136,7 +136,7 @@ class TextMap {
     return Colored(Repeated(levels_[level], width_), level);
   }
 
-  // The line above the columns, with as many chunk numbers as fit.
+  // Returns the line above the map, with as many column numbers as fit.
   [[nodiscard]] std::string Ruler() const {
     const uint64_t step = column_step_ > 0 ? column_step_ : 5;
     std::string line(label_, ' ');
@@ -151,8 +151,8 @@ class TextMap {
     return line + "\n";
   }
 
-  // A line of the map. `separator` is inserted where a new shard begins; `cell` returns the
-  // characters of a column.
+  // Returns a line of the map. `separator` is inserted where a new shard begins. `cell` returns the
+  // characters for a column.
   template <typename CellText>
   [[nodiscard]] std::string Line(std::string line, std::string_view separator,
                                  CellText cell) const {
@@ -170,7 +170,7 @@ class TextMap {
   const Levels& levels_ = map_.by == MapBy::kPresent ? marks_.shades : marks_.bars;
   uint64_t label_ = 0;
   uint64_t width_ = 1;        // the number of characters per cell
-  bool has_numbers_ = false;  // draw numbers instead of bars
+  bool has_numbers_ = false;  // true to draw chunk positions instead of bars
   // The number of cells from one boundary to the next; 0 if no boundaries are drawn.
   uint64_t column_step_ = 0;
   uint64_t row_step_ = 0;

@@ -19,18 +19,19 @@ struct MapWords {
   std::vector<std::string> summary;  // one element per line
 };
 [[nodiscard]] MapWords DescribeMap(const TargetNode& array, const ChunkMap& map);
-/// The summary of a map, as lines.
+/// Returns the summary of a map, one element per line.
 [[nodiscard]] std::vector<std::string> SummariseMap(const ArrayLayout& layout, const ChunkMap& map);
 
-/// Converts a cell with stored chunks to a number from 0 to 1, by the property that the map shows.
+/// Maps a cell with stored chunks to a number from 0 to 1, according to the property that the map
+/// shows.
 struct MapScale {
   explicit MapScale(const ChunkMap& map);
   [[nodiscard]] double operator()(const MapCell& cell) const;
 
-  /// The meaning of 0 and 1, such as "1.2 KiB" or "first in its shard". They are equal if only one
+  /// What 0 and 1 stand for, such as "1.2 KiB" or "first in its shard". Both are equal if only one
   /// value occurs.
   std::string low, high;
-  /// The property, such as "mean size of the stored chunks (logarithmic)".
+  /// The property that the map shows, such as "mean size of the stored chunks (logarithmic)".
   std::string what;
 
   MapBy by;
@@ -46,8 +47,8 @@ struct TextStyle {
 };
 [[nodiscard]] std::string DrawText(const ChunkMap& map, const MapWords& words,
                                    const TextStyle& style);
-/// The maximum number of cells per row that DrawText() can draw in `columns` columns, for a map
-/// with `rows` rows of chunks.
+/// Returns the maximum number of cells per row that DrawText() can draw in `columns` columns, for a
+/// map with `rows` rows of chunks.
 [[nodiscard]] uint64_t TextCells(uint64_t columns, uint64_t rows);
 
 }  // namespace zarrfs::ctl

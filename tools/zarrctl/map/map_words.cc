@@ -25,7 +25,7 @@ std::string AxisName(const ArrayMetadata& metadata, size_t axis) {
   return name;
 }
 
-// The number that the map shows for a cell with stored chunks.
+// Returns the property `by` of a cell with stored chunks, as a number.
 double ValueOf(const MapCell& cell, MapBy by) {
   const auto stored = static_cast<double>(cell.stored);
   if (by == MapBy::kPresent) return stored / static_cast<double>(cell.places);

@@ -73,7 +73,7 @@ Result<void> ArrayPacker::VisitPieces(uint64_t object, const Visit& visit) const
   plan_.objects.Coordinates(object, first);
   for (size_t d = 0; d < pieces.rank(); ++d) first[d] *= per_object[d];
   uint64_t slots = 1;
-  // Cannot overflow, because the plan limits the product.
+  // The product cannot overflow, because PlanArray() limits it.
   for (const uint64_t count : per_object) slots *= count;
   for (uint64_t slot = 0; slot < slots; ++slot) {
     ChunkCoordinates at = first;

@@ -1,5 +1,5 @@
-// ArrayPacker: writes the objects of one array according to an ArrayPlan, and compares them with
-// the source. Thread-safe.
+// ArrayPacker: writes the stored objects of one array of a new store according to an ArrayPlan, and
+// compares them with the source. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,18 +29,20 @@ class ArrayPacker {
     bool was_there = false;  // true if an earlier run has written the object
     uint64_t bytes = 0;      // the number of bytes written
   };
-  /// Writes an object, completely or not at all, unless it exists. Pieces that the source lacks are
-  /// omitted; an object without pieces is not written. Fails with kDamaged if a piece is invalid.
+  /// Writes an object of the new array, completely or not at all, unless it exists. Pieces (see
+  /// ArrayPlan) that the source lacks are omitted. An object without pieces is not written. Fails
+  /// with kDamaged if a piece is invalid.
   [[nodiscard]] Result<Packed> Pack(uint64_t object) const;
 
-  /// Reads an object back. Fails with kDamaged unless the object has exactly the pieces that exist
-  /// in the source, and each piece decodes to the same values.
+  /// Reads an object of the new array back. Fails with kDamaged unless the object has exactly the
+  /// pieces that exist in the source, and each piece decodes to the same values.
   [[nodiscard]] Result<void> Verify(uint64_t object) const;
 
  private:
   ArrayPacker(const ArrayPlan& plan, const Store& source) : plan_(plan), source_(source) {}
   [[nodiscard]] std::string PathOf(uint64_t object) const;
-  /// Calls `visit` with the slot, key and number of each piece of the object inside the array.
+  /// Calls `visit` for each piece of the object that is inside the array, with the piece's slot in
+  /// the object, its key and its number.
   template <typename Visit>
   Result<void> VisitPieces(uint64_t object, const Visit& visit) const;
   [[nodiscard]] Result<uint64_t> CopyPiece(const std::string& key, OutputFile& out) const;
@@ -57,7 +59,7 @@ class ArrayPacker {
   std::string folder_;  // the absolute path of the new array's folder
   std::string partial_;
   std::shared_ptr<ChunkSource> packed_;  // the chunks of the new array
-  // For strings of variable length, only the bytes-to-bytes codecs are applied again.
+  // The codecs that encode variable-length strings again: only the bytes-to-bytes codecs.
   BytesPipeline text_;
   std::optional<Pipeline> encoder_;
 };

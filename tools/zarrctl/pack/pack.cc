@@ -1,6 +1,6 @@
-// Any number of processes write the objects, in any order. The process that finds all parts done
-// writes the documents: arrays before groups, the root last. DST/.zarrctl-pack contains the state
-// of an unfinished pack:
+// Writes a new store (`zarrctl pack`). Any number of processes write its objects, one part each, in
+// any order. The process that finds all parts done writes the metadata documents: arrays before
+// groups, the root last. DST/.zarrctl-pack contains the state of an unfinished pack:
 //
 //   plan                   the source and a digest of the documents; later runs must have the same
 //   done-3-of-8            part 3 has written all its objects
@@ -45,8 +45,8 @@ constexpr const char* kState = ".zarrctl-pack";
 
 struct PlannedArray {
   ArrayPlan plan;
-  uint64_t pieces = 0;            // the number of pieces in the source
-  std::vector<uint64_t> objects;  // the sorted numbers of the objects to write
+  uint64_t pieces = 0;            // the number of stored objects of the source
+  std::vector<uint64_t> objects;  // the sorted numbers of the new objects
 };
 
 struct PlannedNode {
@@ -213,7 +213,8 @@ class Packing {
     return visited;
   }
 
-  // Describes the plan. A later run continues only a pack with the same description.
+  // Returns a description of the plan. A later run can continue this pack only if its plan has the
+  // same description.
   [[nodiscard]] std::string PlanText() const {
     DigestBuilder digest;
     for (const PlannedArray& array : arrays_) {
@@ -240,7 +241,8 @@ class Packing {
     }
     if (!before && before.error().code != ErrorCode::kNotFound) return Fail(before);
     if (before) return {};
-    // If a run was killed after it removed the plan, the store is complete but has no plan.
+    // If an earlier run was killed after it removed the plan, the new store is complete but has no
+    // plan.
     if (fs::exists(fs::path(options_.target) / kZarrJson, error)) {
       return Fail(ErrorCode::kInvalidArgument, "{}: already complete; its {} can be removed",
                   options_.target, kState);
@@ -278,7 +280,7 @@ class Packing {
     return {};
   }
 
-  // Packs objects until none is left or one fails. Each thread calls this.
+  // Packs the objects in `work` until none is left or one fails. Each thread calls this.
   void Do(const std::vector<Work>& work, Progress& progress) {
     while (!StopRequested() && !has_failed_) {
       const size_t i = next_++;
@@ -300,8 +302,8 @@ class Packing {
     }
   }
 
-  // Syncs data and names to the disk. Must be called before a marker or document that refers to
-  // them is written.
+  // Syncs the files and names of the new store to the disk. Must be called before a marker or
+  // document that refers to them is written.
   [[nodiscard]] Result<void> Sync() const {
     const Descriptor folder(open(options_.target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder && syncfs(folder.get()) == 0) return {};
@@ -320,7 +322,7 @@ class Packing {
     if (auto copied = CopyFiles(); !copied) return copied;
     if (auto written = WriteDocuments(); !written) return written;
     if (auto synced = Sync(); !synced) return synced;
-    // Two parts may finish at the same time. Both then write the same bytes.
+    // Two parts may finish at the same time. Both have then written the same documents.
     RemoveOwnFiles(state_, [](std::string_view name) {
       return name == "plan" || name.starts_with("done-") || IsPartialFile(name);
     });
@@ -328,7 +330,7 @@ class Packing {
     return {};
   }
 
-  // Copies the files of OME groups.
+  // Copies the files of OME groups to the new store.
   Result<void> CopyFiles() const {
     for (const std::string& key : files_) {
       const auto whole = ReadWhole(source_.hierarchy->store(), key, kMaxChunkBytes);
@@ -355,7 +357,7 @@ class Packing {
     if (group == nullptr || group->is_stored_as_v2()) {
       return planned.node->views[*ViewNumber("v3")].documents.front().bytes;
     }
-    // The view may show another version of OME-Zarr, but the pack keeps the stored version.
+    // The v3 view may show another version of OME-Zarr, but the new store keeps the stored version.
     ViewContext context;
     context.keeps_ome = true;
     return AllViews()[*ViewNumber("v3")]->ShowGroup(*group, context).documents.front().bytes;
@@ -388,7 +390,7 @@ class Packing {
   std::vector<PlannedNode> nodes_;  // parents come before their children
   std::vector<PlannedArray> arrays_;
   std::vector<std::string> files_;     // the keys of the files in OME groups
-  std::vector<std::string> refusals_;  // the nodes that cannot be packed, with reasons
+  std::vector<std::string> refusals_;  // "path: reason" of each node that cannot be packed
   std::shared_ptr<const Store> target_;
   std::atomic<size_t> next_ = 0;
   std::atomic<uint64_t> written_ = 0, skipped_ = 0;

@@ -15,7 +15,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// Codecs that every v3 reader supports for the data types that it supports.
+// The codecs that v3 readers support for all data types that they can read.
 constexpr std::array kKnownEverywhere = {"bytes"sv, "transpose"sv, "gzip"sv,      "zstd"sv,
                                          "blosc"sv, "crc32c"sv,    "vlen-utf8"sv, "vlen-bytes"sv};
 
@@ -28,8 +28,9 @@ bool IsKnownEverywhere(const CodecSpec& codec) {
   return std::ranges::find(kKnownEverywhere, codec.name) != kKnownEverywhere.end();
 }
 
-// Repeatedly doubles the shard along the axis with the most shards while the shard stays within the
-// limits.
+// Returns the number of chunks per shard along each axis. Repeatedly doubles the shard along the
+// axis with the most shards, while its decoded size is at most `limit` bytes and it has at most
+// kMaxChosen chunks.
 std::vector<uint64_t> ChooseChunksPerShard(const std::vector<uint64_t>& chunks,
                                            uint64_t chunk_bytes, uint64_t limit) {
   std::vector<uint64_t> per_shard(chunks.size(), 1);

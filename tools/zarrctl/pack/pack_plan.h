@@ -1,5 +1,5 @@
-// ArrayPlan: what `zarrctl pack` writes for one array: its zarr.json and its shards. It is made
-// only from the metadata.
+// ArrayPlan: what `zarrctl pack` writes for one array: its zarr.json and its shards. The plan is
+// made from the metadata alone.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct PackSettings {
 struct ArrayPlan {
   NodePtr node;
   std::string document;                     // the new zarr.json
-  std::vector<uint64_t> pieces_per_object;  // along each axis; all 1 if an object is one piece
+  std::vector<uint64_t> pieces_per_object;  // per axis of a new object; all 1 if it is one piece
   bool has_index = false;                   // true if each object gets a new index after its pieces
-  ChunkGrid objects;                        // the objects of the new array
-  ChunkNaming naming;                       // the names of the objects
-  /// The codecs with which a piece must be encoded again. nullopt if it is copied unchanged.
+  ChunkGrid objects;                        // the grid of the stored objects of the new array
+  ChunkNaming naming;                       // the names of these objects
+  /// The codecs with which each piece is encoded again; nullopt if pieces are copied unchanged.
   std::optional<std::vector<CodecSpec>> recoded;
   std::string what;  // a description such as "12 chunks a shard, copied"
 

@@ -18,14 +18,15 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 /// null if they were not counted.
 [[nodiscard]] Facts FactsOf(const Node& array, const StoredChunks* stored);
 
-/// The first attributes, each shortened.
+/// Returns the first attributes of a node, each shortened.
 [[nodiscard]] Facts AttributesOf(const Json& attributes);
 
-/// The string attribute `name`, shortened; "" if it is absent.
+/// Returns the string attribute `name`, shortened; "" if it is absent.
 [[nodiscard]] std::string TextAttribute(const Json& attributes, std::string_view name);
 
-/// Returns "with scale_factor and add_offset: 230.1 to 310.4" for an array with these attributes;
-/// "" without them. `least`, `greatest`: the packed minimum and maximum.
+/// Returns the range of the unpacked values, such as "with scale_factor and add_offset: 230.1 to
+/// 310.4"; "" for an array without these attributes. `least`, `greatest`: the packed minimum and
+/// maximum.
 [[nodiscard]] std::string Unpacked(const Json& attributes, const std::string& least,
                                    const std::string& greatest);
 

@@ -17,29 +17,30 @@ struct PageLimits {
   uint64_t nodes = 20'000;           // the maximum number of groups and arrays in the tree
   uint64_t file_bytes = 20'000'000;  // the maximum size of the page
   std::chrono::steady_clock::duration time = std::chrono::seconds(60);
-  // How long to wait, after `time`, for calls to the store that have not returned.
+  // How long to wait, after `time` is over, for calls to the store that have not returned.
   std::chrono::steady_clock::duration last_answer = std::chrono::seconds(5);
 };
 
 class PageBudget {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
-  /// The time limit counts from construction.
+  /// The page's time limit begins at construction.
   explicit PageBudget(
       const PageLimits& limits = {}, Clock now = [] { return std::chrono::steady_clock::now(); });
 
   [[nodiscard]] const PageLimits& limits() const { return limits_; }
 
   [[nodiscard]] bool is_over() const;
-  /// Returns a function that returns true once `part` has passed from now, or the page's time limit
-  /// is reached. So one slow array does not use up the time of others.
+  /// Returns a function that returns true once the duration `part` from now is over, or the page's
+  /// time limit is reached. So one slow array does not use up the time of others.
   [[nodiscard]] std::function<bool()> EndOf(std::chrono::steady_clock::duration part) const;
 
-  /// The reason why no further picture may be made; "" if one may be made.
+  /// Returns why no further picture may be made; "" if one may be made.
   [[nodiscard]] std::string WhyNoPicture() const;
   void CountPicture() { ++pictures_; }
 
-  /// Reserves `bytes` of the page. False if they do not fit. Pictures leave room for text.
+  /// Reserve `bytes` of the page's size. Return false if they do not fit. Pictures leave room for
+  /// text.
   [[nodiscard]] bool TakeText(uint64_t bytes);
   [[nodiscard]] bool TakePicture(uint64_t bytes);
 

@@ -12,7 +12,7 @@ constexpr uint64_t kLongerSide = 288;  // approximate, in pixels
 constexpr uint64_t kMaxCellPixels = 24;
 constexpr uint64_t kMinGapped = 4;
 
-// The entries with fixed colours at the start of the palette. The entries for sizes follow.
+// The palette begins with entries that have fixed colours. The entries for sizes follow.
 constexpr uint8_t kOutsideCell = 0;
 constexpr uint8_t kNoShardCell = 1;
 constexpr uint8_t kNotStoredCell = 2;
@@ -49,7 +49,8 @@ Pixels DrawChunks(const ChunkMap& map) {
       fill(column * cell + gap, row * cell + gap, cell - gap, cell - gap, colour);
     }
   }
-  // In a folded map, each row continues the row above, so shards have no straight boundaries.
+  // In a folded map, each row continues the row above, so shards have no straight boundaries to
+  // draw.
   if (gap == 0 || map.is_folded) return pixels;
   const auto is_side = [](uint64_t at, uint64_t length, uint64_t shard) {
     return shard != 0 && at * length % shard == 0;

@@ -23,7 +23,7 @@ class NumberPalette {
  public:
   explicit NumberPalette(std::vector<Colour> first);
   [[nodiscard]] const std::vector<Colour>& colours() const { return colours_; }
-  /// The entry for a number from 0 to 1.
+  /// Returns the palette entry for a number from 0 to 1.
   [[nodiscard]] uint8_t Of(double share) const;
 
  private:

@@ -23,7 +23,8 @@ std::optional<std::string> PathIn(const CopyPlaces& places, const ViewPaths& pat
 
 std::string Python(const std::string& code) { return "python3 -c " + ShellWord(code); }
 
-// The index "[…]" that selects an array in an opened store; "" if the store itself is the array.
+// Returns the index "[…]" that selects an array in an opened store; "" if the store itself is the
+// array.
 std::string Item(const std::string& array) {
   return array.empty() ? "" : fmt::format("[{}]", PythonText(array));
 }

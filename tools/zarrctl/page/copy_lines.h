@@ -13,7 +13,7 @@ struct CopyLine {
   std::string line;     // a line for a shell
 };
 
-/// The places to which command lines refer.
+/// The folders and addresses that appear in command lines.
 struct CopyPlaces {
   std::string store;          // the path or address of the store
   std::string mount_options;  // in the syntax of -o; "" for none
@@ -25,18 +25,19 @@ struct CopyPlaces {
 /// home folder.
 [[nodiscard]] std::string MountPointFor(std::string_view store);
 
-/// Lines that make the folder and mount the store.
+/// Returns command lines that make the mount point and mount the store.
 [[nodiscard]] std::vector<CopyLine> LinesToMount(const CopyPlaces& places);
 
 /// The path of a node below each view's folder, by view number; nullopt if that view does not show
 /// the node.
 using ViewPaths = std::vector<std::optional<std::string>>;
 
-/// Command lines that open a group. `paths`: the paths of its folder or, in views that show a group
-/// as one file, of that file.
+/// Returns command lines that open a group. `paths`: the paths of the group's folder or, in views
+/// that show a group as one file, of that file.
 [[nodiscard]] std::vector<CopyLine> LinesForGroup(const CopyPlaces& places,
                                                   const std::string& group, const ViewPaths& paths);
-/// Command lines that open an array. `is_raster`: the array has numbers and at least one axis.
+/// Returns command lines that open an array. `is_raster`: the array has numbers and at least one
+/// axis.
 [[nodiscard]] std::vector<CopyLine> LinesForArray(const CopyPlaces& places,
                                                   const std::string& array, const ViewPaths& paths,
                                                   bool is_raster);

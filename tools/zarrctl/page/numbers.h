@@ -11,11 +11,11 @@ namespace zarrfs::ctl {
 
 class ElementNumbers {
  public:
-  /// The conversion for a type; nullopt for types that are not numbers: strings, structs, complex
-  /// numbers, raw bytes. `type` must outlive the result.
+  /// Returns the conversion for a data type; nullopt for types that are not numbers: strings,
+  /// structs, complex numbers, raw bytes. `type` must outlive the result.
   [[nodiscard]] static std::optional<ElementNumbers> Of(const DataType& type);
 
-  /// The number in a decoded element. NaN for NaN and "not a time".
+  /// Returns the number in a decoded element. The result is NaN for NaN and "not a time".
   [[nodiscard]] double operator()(const std::byte* element) const {
     return load_ != nullptr ? load_(element) : LoadNarrow(element);
   }
@@ -23,7 +23,7 @@ class ElementNumbers {
   /// Compares two elements exactly, even if they are equal as doubles.
   [[nodiscard]] bool IsLess(const std::byte* a, const std::byte* b) const;
 
-  /// The exact number, printed: "271.25", "-3", "true".
+  /// Returns the exact number as text: "271.25", "-3", "true".
   [[nodiscard]] std::string Text(const std::byte* element) const;
 
   /// True for floating-point elements, whose type can represent a mean.

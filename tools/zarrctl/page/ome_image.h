@@ -17,7 +17,8 @@ struct OmeChannel {
   uint64_t number = 0;
   std::string label = {};
   std::optional<Colour> colour = {};
-  // The numbers that are drawn darkest and brightest; nullopt for the minimum and the maximum.
+  // The numbers that get the darkest and the brightest colour; nullopt for the minimum and the
+  // maximum.
   std::optional<double> start = {};
   std::optional<double> end = {};
 };
@@ -28,15 +29,16 @@ struct OmeImage {
   std::vector<std::string> axes;  // the names of the axes
   std::optional<size_t> channel_axis;
   std::vector<OmeChannel> channels;  // the channels to draw; empty without `omero`
-  bool is_label = false;             // true if the numbers identify objects
+  bool is_label = false;             // true for a label image, whose numbers identify objects
 
   [[nodiscard]] const std::string& coarsest() const { return levels.back(); }
-  /// Returns hints for ChoosePlane() for an array with this shape.
+  /// Returns the hints with which ChoosePlane() chooses a plane of the image's array with this
+  /// shape.
   [[nodiscard]] PlaneHints HintsFor(const std::vector<uint64_t>& shape) const;
 };
 
-/// The image that the attributes of the group at `path` describe; nullopt if they describe no
-/// image.
+/// Returns the image that the attributes of the group at `path` describe; nullopt if they describe
+/// no image.
 [[nodiscard]] std::optional<OmeImage> FindOmeImage(const Json& attributes, const std::string& path);
 
 }  // namespace zarrfs::ctl

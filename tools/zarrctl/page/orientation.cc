@@ -53,7 +53,7 @@ bool RowsGoNorth(const Hierarchy& hierarchy, const Node& array,
   const PlaneValues values =
       ReadPlane(coordinate, *(*node)->chunks, *plane, {.most_rows = 1}, is_over);
   const PlaneValues::Grid& grid = values.channels.front();
-  // Comparisons with NaN are false, so coordinates without numbers do not flip the picture.
+  // Comparisons with NaN are false, so a coordinate without numbers does not flip the picture.
   return grid.low.front() < grid.low.back() && grid.high.front() < grid.high.back();
 }
 

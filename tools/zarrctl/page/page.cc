@@ -63,7 +63,8 @@ class Page {
                              target.source.Locate().layer == nullptr},
         budget_(limits) {}
 
-  /// Examines the store. Another thread may call the other functions concurrently.
+  /// Examines the store and adds the results to the page. Another thread may call Get()
+  /// concurrently.
   void Make() {
     {
       Progress progress("node");
@@ -80,7 +81,7 @@ class Page {
     uint64_t pictures = 0;
     bool is_unreadable = false;  // true if something could not be read
   };
-  /// The page with all results so far. `is_late`: the store has stopped answering.
+  /// Returns the page with all results so far. `is_late`: the store has stopped answering.
   [[nodiscard]] Html Get(bool is_late) {
     const MutexLock lock(mutex_);
     is_late_ = is_late;
@@ -89,11 +90,12 @@ class Page {
   }
 
  private:
-  // Prepares the page except for its sections; false if the budget leaves no room for sections.
+  // Prepares everything except the sections of the page. Returns false if the budget leaves no room
+  // for sections.
   [[nodiscard]] bool Begin() {
     const MutexLock lock(mutex_);
     has_section_.resize(found_.nodes.size());
-    // Reserves the tree's share of the budget before any section can use it.
+    // Reserves space for the tree of nodes before any section can use it.
     is_full_ = !budget_.TakeText(Tree().size() + found_.nodes.size() * kTagBytes);
     for (const Error& error : found_.failures) Count(error);
     return !is_full_;
@@ -132,7 +134,8 @@ class Page {
     has_section_[number] = true;
   }
 
-  // Unreadable data make the result incomplete. Damage is part of the result.
+  // Sets is_unreadable_ if data could not be read. Damage does not set it, because damage is a
+  // result.
   void Count(const Error& error) REQUIRES(mutex_) {
     if (!IsDamage(error)) is_unreadable_ = true;
   }

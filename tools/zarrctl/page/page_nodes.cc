@@ -43,7 +43,7 @@ class Finder {
   void Find(const NodePtr& top) { Visit(*top, 0, Siblings(top->path)); }
 
  private:
-  // The names of the node at `path` and its siblings.
+  // Returns the names of all nodes in the group of the node at `path`; none for the root.
   [[nodiscard]] Names Siblings(const std::string& path) const {
     if (path.empty()) return {};
     const auto group = hierarchy_.Get(std::string(FolderOf(path)), kAnyAge);
@@ -55,7 +55,7 @@ class Finder {
     return siblings;
   }
 
-  // The reason why no further node is added; "" if one may be added.
+  // Returns why no further node is added; "" if one may be added.
   [[nodiscard]] std::string WhyNoMore(size_t depth) const {
     if (found_.nodes.size() >= budget_.limits().nodes) {
       return fmt::format("the tree has {} nodes", budget_.limits().nodes);
@@ -141,7 +141,7 @@ class Finder {
   const std::function<bool()> is_over_;
   const std::function<void()>& on_node_;
   PageNodes& found_;
-  Mutex& mutex_;  // held during changes, which only this thread makes
+  Mutex& mutex_;  // held while found_ changes, which only this thread does
 };
 
 }  // namespace

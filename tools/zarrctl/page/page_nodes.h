@@ -29,14 +29,14 @@ struct PageNodes {
   std::vector<PageNode> nodes;             // each group comes before the nodes below it
   std::string why_not_all;                 // why nodes may be missing; "" if `nodes` is complete
   std::map<std::string, OmeImage> images;  // by the key of the array with the lowest resolution
-  // Maps the keys of other resolutions to the key of the lowest one.
+  // Maps the keys of an image's other arrays to the key of the array with the lowest resolution.
   std::map<std::string, std::string> other_levels;
   std::vector<Error> failures;  // errors of nodes that cannot be read
 };
 
 /// Adds the nodes from `top` down to `found`, which is changed only with `mutex` held. So another
-/// thread can show the nodes found so far if the store stops answering. `on_node` is called for
-/// each node.
+/// thread can show the nodes found so far if the store stops answering. Calls `on_node` for each
+/// node.
 void FindPageNodes(const Hierarchy& hierarchy, const NodePtr& top, const PageBudget& budget,
                    const std::function<void()>& on_node, PageNodes& found, Mutex& mutex);
 

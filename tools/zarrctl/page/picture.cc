@@ -19,12 +19,12 @@ namespace {
 constexpr uint32_t kCurveHeight = 96;
 constexpr Colour kWhite = {255, 255, 255};
 
-constexpr size_t kManyNumbers = 100;  // no number is an outlier in pictures with fewer numbers
-constexpr size_t kFewNumbers = 50;    // at each end, one number in N may be an outlier
-// Outliers are cut if the other numbers span less than this part of the range.
+constexpr size_t kManyNumbers = 100;  // smaller pictures have no outliers
+constexpr size_t kFewNumbers = 50;    // at each end, one number in kFewNumbers may be an outlier
+// Outliers are ignored if all other numbers span less than this share of the whole range.
 constexpr double kNarrow = 0.6;
 
-// The entries with fixed colours at the start of each palette. The colours for numbers follow.
+// Each palette begins with entries that have fixed colours. The entries for numbers follow.
 constexpr uint8_t kEmptyEntry = 0;
 constexpr uint8_t kDamagedEntry = 1;
 constexpr uint8_t kCurveEntry = 2;
@@ -33,8 +33,8 @@ NumberPalette PaletteOfPictures() {
   return NumberPalette({kTransparent, kDamagedColour, Viridis(0.45)});
 }
 
-// The position of a value in its range, from 0 to 1. Computes with halves, because the difference
-// of two doubles may overflow.
+// Returns the position of a value in its range, from 0 to 1. Computes with halves, because the
+// difference of two doubles may overflow.
 double Share(double value, double least, double greatest) {
   const double span = greatest / 2 - least / 2;
   return span > 0 ? std::clamp((value / 2 - least / 2) / span, 0.0, 1.0) : 0.5;
@@ -46,7 +46,7 @@ struct ColourRange {
   double greatest = 0;
 };
 
-// The range of all numbers, without a few outliers far from the others.
+// Returns the range of all numbers, without a few outliers far from the others.
 ColourRange RangeOfColours(const PlaneValues::Grid& grid) {
   std::vector<double> sorted;
   for (const double value : grid.values) {
@@ -76,7 +76,7 @@ Pixels DrawPlane(const PlaneValues& values, const ColourRange& range) {
   return pixels;
 }
 
-// Draws a bar for each column, from the minimum to the maximum. Neighbouring bars touch.
+// Draws a bar for each column, from its minimum to its maximum. Neighbouring bars touch.
 Pixels DrawCurve(const PlaneValues& values) {
   const PlaneValues::Grid& grid = values.channels.front();
   const uint32_t scale = std::max<uint32_t>(1, 192 / values.width);
@@ -134,7 +134,7 @@ Pixels DrawChannels(const PlaneValues& values, const std::vector<OmeChannel>& ch
   return pixels;
 }
 
-// The channels of an image that the plane shows, with their colours.
+// Returns the channels that `plane` shows, with their colours.
 std::vector<OmeChannel> ChannelsOf(const Plane& plane, const OmeImage* image) {
   if (plane.is_rgb) {
     return {{.number = 0, .colour = Colour{255, 0, 0}, .start = 0, .end = 255},

@@ -22,17 +22,17 @@ struct Picture {
   bool has_scale = false;  // colours represent numbers from `darkest` to `brightest`
   std::string darkest;
   std::string brightest;
-  std::string place;  // see DescribePlane(); "" if the picture shows the whole array
+  std::string place;  // the part shown, see DescribePlane(); "" for the whole array
   std::string least;  // the exact minimum, printed; "" if the picture has no numbers
   std::string greatest;
-  std::vector<std::string> notes;  // further facts, one sentence each
+  std::vector<std::string> notes;  // further facts about the picture, one sentence each
   std::vector<Error> failures;     // errors in reading chunks
   uint64_t failed = 0;             // the number of failed chunks, including those not in `failures`
 };
 
 /// Makes a picture. `image`: the OME-Zarr image that has the array as one of its resolutions, or
-/// null. `is_turned`: true to draw the first row at the bottom. Fails like ChoosePlane(), and with
-/// kUnsupported for elements that are not numbers.
+/// null. `is_turned`: true to draw the first row at the bottom. Returns the errors of
+/// ChoosePlane(), and kUnsupported for elements that are not numbers.
 [[nodiscard]] Result<Picture> MakePicture(const ArrayMetadata& metadata, const ChunkSource& source,
                                           const OmeImage* image, bool is_turned,
                                           const PageLimits& limits,

@@ -16,7 +16,7 @@
 namespace zarrfs::ctl {
 namespace {
 
-// The maximum length of an axis that can contain the colours of pixels.
+// The maximum length of an axis that is taken for the colour components of pixels.
 constexpr uint64_t kMaxColours = 4;
 
 std::string AxisName(const ArrayMetadata& metadata, const PlaneHints& hints, size_t axis) {
@@ -70,7 +70,8 @@ bool IsFixed(const Plane& plane, size_t axis) {
   return axis != plane.column_axis && axis != plane.row_axis && axis != plane.channel_axis;
 }
 
-// The range of elements in `count` chunks along an axis, at its middle or at its start.
+// Returns the range of elements of `count` chunks along an axis: those in the middle, or the first
+// ones. The axis has `extent` elements in `chunks` chunks.
 Range RangeOf(uint64_t extent, uint64_t chunk, uint64_t chunks, uint64_t count, bool in_middle) {
   const uint64_t first = in_middle ? (chunks - count) / 2 : 0;
   return {first * chunk, std::min((first + count) * chunk, extent)};
@@ -119,7 +120,7 @@ Result<Plane> ChoosePlane(const ArrayMetadata& metadata, const ArrayLayout& layo
   uint64_t rows = counts[r];
   uint64_t columns = counts[c];
   if (rows > most / columns || rows * columns > most) {
-    // Chooses chunks such that the plane is about as high as wide.
+    // Chooses chunks so that the plane is about as high as wide.
     const double shares = static_cast<double>(chunk[r]) / static_cast<double>(chunk[c]);
     const auto wanted =
         static_cast<uint64_t>(std::floor(std::sqrt(static_cast<double>(most) * shares)));

@@ -25,17 +25,19 @@ struct Plane {
   size_t column_axis = 0;
   Range rows{0, 1};
   Range columns{0, 1};
-  // The position along every axis; ignored along the axes of the picture and of the channels.
+  // The position of the plane along every axis; ignored along the axes of the picture and of the
+  // channels.
   std::vector<uint64_t> at;
   std::optional<size_t> channel_axis = {};
-  // The positions along the channel axis that form one picture.
+  // The positions along the channel axis that are drawn in one picture.
   std::vector<uint64_t> channels = {};
   bool is_rgb = false;  // true if the channels are red, green and blue
 
   [[nodiscard]] size_t channel_count() const { return channel_axis ? channels.size() : 1; }
 };
 
-/// Properties of an array that its own metadata lack.
+/// Properties of an array that its own metadata lack, for example because an OME-Zarr group
+/// describes the array.
 struct PlaneHints {
   std::vector<std::string> axes = {};  // axis names, if the metadata have none
   std::optional<size_t> channel_axis = {};
@@ -51,8 +53,8 @@ struct PlaneHints {
 [[nodiscard]] Result<Plane> ChoosePlane(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                         const PlaneHints& hints, const PageLimits& limits);
 
-/// The position of the plane in words: "time 0 of 96, depth 18 of 37, y 100 to 899 of 1000". "" for
-/// a whole array.
+/// Returns the position of the plane in words: "time 0 of 96, depth 18 of 37, y 100 to 899 of
+/// 1000". "" for a whole array.
 [[nodiscard]] std::string DescribePlane(const ArrayMetadata& metadata, const PlaneHints& hints,
                                         const Plane& plane);
 

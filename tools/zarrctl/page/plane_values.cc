@@ -19,12 +19,12 @@ namespace zarrfs::ctl {
 namespace {
 
 constexpr size_t kMaxChunkFailures = 5;
-constexpr int kMaxReads = 3;  // maximum attempts to read a chunk that is replaced while it is read
+constexpr int kMaxReads = 3;    // maximum attempts to read a chunk that is being replaced
 constexpr size_t kThreads = 8;  // several, so they wait for a slow store concurrently
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-// The values that represent missing data.
+// Returns the values that represent missing data, according to the array's attributes.
 std::vector<double> MaskedValues(const ArrayMetadata& metadata, const ElementNumbers& numbers) {
   std::vector<double> masked;
   for (const char* name : {"_FillValue", "missing_value"}) {
@@ -177,7 +177,7 @@ class PlaneReader {
     return part;
   }
 
-  // The decoded elements of a chunk; null if it is not stored.
+  // Returns the decoded elements of a chunk; null if the chunk is not stored.
   Result<ElementsPtr> ElementsOf(InnerIndex chunk) {
     for (int attempt = 1;; ++attempt) {
       const auto found = source_.Locate(chunk, attempt == 1 ? kAnyAge : Age{0});
@@ -198,7 +198,8 @@ class PlaneReader {
       return Mark(part, PlaneValues::State::kNotLookedAt);
     }
     const InnerIndex number{source_.layout().inner_grid.Linear({chunk.data(), plane_.at.size()})};
-    // The lambda frees the decoded chunk before WithinMemory() lets another thread work alone.
+    // The lambda frees the decoded chunk before it returns. After that, another thread may get the
+    // memory budget to itself.
     const Result<void> taken = WithinMemory([&]() -> Result<void> {
       const AbandonedIf abandoned(is_over_);
       const auto elements = ElementsOf(number);
@@ -225,7 +226,7 @@ class PlaneReader {
     Mark(part, PlaneValues::State::kDamaged);
   }
 
-  // The index of the grid cell that contains an element, along one axis.
+  // Returns the index of the grid cell that contains an element, along one axis.
   static uint64_t Place(uint64_t element, Range range, uint32_t places) {
     return (element - range.begin) * places / range.size();
   }
@@ -246,8 +247,8 @@ class PlaneReader {
     }
   }
 
-  // Adds the elements of the part of a chunk that lies in the plane. `item`: the stride of elements
-  // in bytes; 0 to use one element for all.
+  // Adds the elements of a chunk that lie in the plane. `item`: the distance between elements in
+  // bytes; 0 to use one element for all.
   void Take(const Part& part, const std::byte* elements, size_t item) REQUIRES(mutex_) {
     for (const size_t channel : part.channels) {
       uint64_t first = part.first;

@@ -1,4 +1,4 @@
-// PlaneValues: the numbers of a plane, reduced to a grid of the size of the picture.
+// PlaneValues: the numbers of a plane of an array, reduced to a grid of the size of the picture.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace zarrfs::ctl {
 
 struct PlaneValues {
   enum class State : uint8_t { kEmpty, kDamaged, kNotLookedAt };
-  /// The numbers of one channel, row by row. NaN if a cell has no number.
+  /// A grid of the numbers of one channel, row by row. NaN if a cell has no number.
   struct Grid {
     std::vector<double> values;
     // For an array with one axis, the minimum and the maximum of each column. `values` is then not
@@ -31,11 +31,11 @@ struct PlaneValues {
   uint32_t width = 0;
   uint32_t height = 0;
   std::vector<Grid> channels;
-  std::vector<State> states;  // for each cell, why it may have no number
-  // The exact minimum and maximum.
-  FillBytes least = {};  // empty if there are no numbers
+  std::vector<State> states;  // for each cell of the grid, why it may have no number
+  // The exact minimum and maximum of the plane, each as one decoded element.
+  FillBytes least = {};  // empty if the plane contains no numbers
   FillBytes greatest = {};
-  // Numbers of chunks in the plane, by state.
+  // How many chunks of the plane are stored, are missing, and were skipped.
   uint64_t stored = 0;
   uint64_t not_stored = 0;
   uint64_t not_looked_at = 0;
@@ -46,7 +46,7 @@ struct PlaneValues {
 struct PlaneRequest {
   uint32_t most_columns = 384;
   uint32_t most_rows = 384;
-  bool has_means = false;  // true if a cell has the mean of its elements, otherwise the first
+  bool has_means = false;  // true: a cell has the mean of its elements; false: the first
 };
 
 /// Reads each chunk of the plane once, on several threads. `plane`: the result of ChoosePlane() for

@@ -19,14 +19,14 @@ struct Colour {
 struct Pixels {
   uint32_t width = 0;
   uint32_t height = 0;
-  // Up to 256 entries; empty if each pixel has three bytes: red, green, blue.
+  // Up to 256 colours. Empty if each pixel has three bytes: red, green, blue.
   std::vector<Colour> palette = {};
   std::vector<uint8_t> bytes = {};  // one or three bytes per pixel
 
   [[nodiscard]] size_t pixel_bytes() const { return palette.empty() ? 3 : 1; }
 };
 
-/// The contents of the PNG file. Width and height must not be 0, and `bytes` must contain all
+/// Returns the contents of a PNG file. Width and height must not be 0, and `bytes` must contain all
 /// pixels.
 [[nodiscard]] std::string EncodePng(const Pixels& pixels);
 

@@ -22,7 +22,7 @@
 namespace zarrfs::ctl {
 namespace {
 
-// The maximum time for parts of one section.
+// The maximum times for finding the sizes, making the picture, and making the map of one section.
 constexpr std::chrono::seconds kForSizes{4};
 constexpr std::chrono::seconds kForPicture{10};
 constexpr std::chrono::seconds kForMap{4};
@@ -33,7 +33,7 @@ constexpr size_t kMaxReasonLength = 600;
 // Small pictures are enlarged up to this width or height, in pixels.
 constexpr uint32_t kShownSide = 256;
 constexpr uint32_t kMinShown = 24;
-constexpr uint64_t kFoldedColumns = 32;  // the width of a map of all chunks, in cells
+constexpr uint64_t kFoldedColumns = 32;  // the width, in cells, of a map of a whole array
 
 // HTML for a string from the store, isolated from the text direction around it.
 std::string Bdi(std::string_view text) { return "<bdi>" + EscapeHtml(text) + "</bdi>"; }
@@ -103,7 +103,7 @@ class SectionMaker {
     html_ += fmt::format("<p class=\"note\">{}</p>\n", Bdi(Shortened(text, kMaxReasonLength)));
   }
 
-  // Adds a failure, unless a failure with the same message was already added.
+  // Adds a failure to the section, unless a failure with the same message was already added.
   void AddFailure(const Error& error) {
     const auto is_same = [&](const Error& known) { return known.message == error.message; };
     if (std::ranges::none_of(made_.failures, is_same)) made_.failures.push_back(error);
@@ -141,7 +141,7 @@ class SectionMaker {
     AddDetails("lines to copy", LinesHtml(LinesForGroup(context_.places, of_.path, paths)));
   }
 
-  // Adds what the files of a group lack, or why a view makes no file.
+  // Adds what the file that a view makes from the group leaves out, or why the view makes no file.
   void AddLeftOut() {
     for (size_t v = 0; v < AllViews().size(); ++v) {
       if (AllViews()[v]->file_of() != FileOf::kGroups) continue;
@@ -157,7 +157,8 @@ class SectionMaker {
     }
   }
 
-  // The path, below the view's folder, of the file that a view makes from the node.
+  // Returns the path, below the view's folder, of the file that a view makes from the node; nullopt
+  // if it makes none.
   [[nodiscard]] std::optional<std::string> FilePath(size_t view) const {
     const std::string& name = of_.files[view];
     if (name.empty()) return std::nullopt;
@@ -191,7 +192,8 @@ class SectionMaker {
         fmt::format("<p class=\"note\">picture: {}</p>\n", Bdi(Shortened(why, kMaxReasonLength)));
   }
 
-  // Adds the picture. Returns the number of failed chunks that are not in `failures`.
+  // Adds the picture of the array. Returns the number of failed chunks whose errors are not in
+  // picture->failures.
   uint64_t AddPicture(const ArrayMetadata& metadata) {
     if (!context_.has_pictures) {
       if (!context_.why_no_pictures.empty()) AddNoPicture(context_.why_no_pictures);
@@ -251,7 +253,7 @@ class SectionMaker {
     html_ += "</figcaption></figure>\n";
   }
 
-  // The slice that the map shows, as chunk numbers along all axes except the last two.
+  // Returns the slice that the map shows, as chunk numbers along all axes except the last two.
   [[nodiscard]] std::vector<uint64_t> SliceOfMap() const {
     const ArrayLayout& layout = node_->chunks->layout();
     const size_t rank = layout.inner_grid.rank();
@@ -279,8 +281,8 @@ class SectionMaker {
     Progress progress("object", false);
     const std::vector<uint64_t>& counts = source.layout().inner_grid.counts();
     const size_t rank = counts.size();
-    // A slice of a single chunk would show nothing. The map then shows all chunks, for example of
-    // all time steps.
+    // A map of a slice with a single chunk would show nothing. In that case, the map shows all
+    // chunks of the array, for example those of all time steps.
     const bool is_whole = rank > 2 && counts[rank - 1] * counts[rank - 2] == 1;
     const auto map = MakeChunkMap(source, is_whole ? std::vector<uint64_t>() : SliceOfMap(),
                                   {.by = MapBy::kSize,

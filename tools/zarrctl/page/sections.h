@@ -25,7 +25,7 @@ struct PageContext {
 struct Section {
   std::string html;
   bool has_picture = false;
-  uint64_t picture_bytes = 0;        // the number of bytes of `html` that belong to the picture
+  uint64_t picture_bytes = 0;        // the bytes of `html` that belong to the picture
   std::vector<Error> failures = {};  // the failures that the section names
 };
 
@@ -33,10 +33,10 @@ struct Section {
 /// cannot be read.
 [[nodiscard]] Section MakeSection(const PageContext& context, size_t number, const Node* node);
 
-/// The anchor of a node's section on the page: "n12".
+/// Returns the anchor of a node's section on the page, such as "n12".
 [[nodiscard]] std::string SectionId(size_t number);
 
-/// HTML for a table of lines to copy.
+/// Returns the HTML of a table of command lines to copy.
 [[nodiscard]] std::string LinesHtml(const std::vector<CopyLine>& lines);
 
 }  // namespace zarrfs::ctl

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = ChunkEncoding::Kind;
 
-// Maximum number of bytes of fill values in all references of an array.
+// The maximum number of bytes of fill values in all references to an array.
 constexpr uint64_t kMaxFill = 64u << 20;
 
 class ArrayReferences {
@@ -50,7 +50,7 @@ class ArrayReferences {
     return shown_.encoding.as_stored ? Sizes::kAny : Sizes::kChecked;
   }
 
-  // Abandons the array, for a reason that is not an error of the store.
+  // Drops the array from the references, for a reason that is not an error of the store.
   tl::unexpected<Error> LeaveOut(std::string reason) {
     made_.left_out = std::move(reason);
     return Fail(ErrorCode::kUnsupported, "{}", made_.left_out);
@@ -65,7 +65,7 @@ class ArrayReferences {
     return made_;
   }
 
-  // Adds chunks in the order in which the store lists them.
+  // Adds references to the stored chunks, in the order in which the store lists them.
   Result<void> AddStored() {
     Result<void> status;
     const auto add_object = [&](OuterIndex outer) {
@@ -82,7 +82,8 @@ class ArrayReferences {
     return status ? visited : status;
   }
 
-  // Adds all chunks in row-major order, including those that are not stored.
+  // Adds references in row-major order. If the view shows missing chunks as files, these get
+  // references, too.
   Result<void> AddGrid() {
     for (uint64_t i = 0; i < source_.layout().inner_grid.size(); ++i) {
       const InnerIndex chunk{i};
@@ -155,7 +156,7 @@ class ArrayReferences {
                                     .length = location.length - cut});
   }
 
-  // True if the stored zstd frame can be referenced without a patch.
+  // True if a reference can point to the stored zstd frame, because it needs no patch.
   Result<bool> Passes(InnerIndex chunk, const ChunkLocation& location) {
     if (location.shard->object == nullptr) {
       const auto open = source_.Locate(chunk, kAnyAge, /*may_read=*/true, sizes());
@@ -211,7 +212,7 @@ class ArrayReferences {
   ReferenceWriter& writer_;
   ChunkReader reader_{0};
   bool is_decoded_ = false;  // true if chunk files are not byte ranges of stored objects
-  uint64_t decoded_ = 0;     // the number of decoded bytes in the references so far
+  uint64_t decoded_ = 0;     // the number of decoded bytes that the references contain so far
   uint64_t fill_bytes_ = 0;
   std::optional<std::string> fill_;
   std::optional<OuterIndex> url_of_;  // the object to which url_ and begin_ belong

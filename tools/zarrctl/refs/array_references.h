@@ -12,8 +12,8 @@
 
 namespace zarrfs::ctl {
 
-/// The URLs by which readers find the store's objects. In a URL, a prefix replaces the beginning of
-/// the key: the folder that is named on the command line.
+/// Makes the URLs by which readers find the store's objects. In a URL, a prefix replaces the
+/// beginning of the object's key: the folder that is named on the command line.
 class ObjectUrls {
  public:
   /// `prefix`: the URL of the folder with the key `base`. If it is a web address, keys are
@@ -21,7 +21,7 @@ class ObjectUrls {
   ObjectUrls(std::string prefix, std::string base);
   /// For a store whose objects are all in one file. `url`: the URL of that file.
   explicit ObjectUrls(std::string url) : prefix_(std::move(url)), is_one_file_(true) {}
-  /// The URL of an object, whose key must be below `base`.
+  /// Returns the URL of an object, whose key must be below `base`.
   [[nodiscard]] std::string Of(std::string_view key) const;
 
  private:
@@ -32,7 +32,7 @@ class ObjectUrls {
 };
 
 struct ReferencesMade {
-  std::string left_out;  // why the array must be dropped; "" if it is kept
+  std::string left_out;  // why references omit the array; "" if they include it
   uint64_t chunks = 0;   // the number of references
   uint64_t inlined = 0;  // the number of references that contain the bytes of the chunk
 };

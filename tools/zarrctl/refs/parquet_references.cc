@@ -21,8 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kRecordSize = 10'000;  // the same as in kerchunk
-// Maximum number of chunks in the grid, because each chunk has a row, whether it is stored or not.
+constexpr uint64_t kRecordSize = 10'000;  // rows per table, as in kerchunk
+// The maximum number of chunks in an array, because each chunk has a row, whether it is stored or
+// not.
 constexpr uint64_t kMaxPlaces = uint64_t{1} << 32;
 constexpr std::string_view kMetadata = ".zmetadata";
 
@@ -117,7 +118,8 @@ class ParquetReferences final : public ReferenceWriter {
   }
 
  private:
-  // True for the names "refs.12.parq" and for unfinished files.
+  // True for the names of files that this class writes for an array: "refs.12.parq" and unfinished
+  // files.
   static bool IsOwn(std::string_view name) {
     return (name.starts_with("refs.") && name.ends_with(".parq")) || IsPartialFile(name);
   }
@@ -127,7 +129,7 @@ class ParquetReferences final : public ReferenceWriter {
     column.texts.clear();
   }
 
-  // Adds nulls for the missing chunks before row `row`.
+  // Adds rows of nulls for the missing chunks before row `row`.
   void FillUpTo(uint64_t row) {
     auto& [path, offset, size, raw] = columns_;
     path.texts.resize(row);

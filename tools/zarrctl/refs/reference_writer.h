@@ -23,7 +23,8 @@
 
 namespace zarrfs::ctl {
 
-/// The value of one key: a range of a file of the store, or the given bytes.
+/// What a reference points to: a range of a file of the store, or bytes that the reference itself
+/// contains.
 struct Reference {
   std::string_view url;
   uint64_t offset = 0;
@@ -41,15 +42,15 @@ struct ReferencedArray {
 class ReferenceWriter {
  public:
   virtual ~ReferenceWriter() = default;
-  /// True if chunks must come in row-major order.
+  /// True if the chunks of an array must be added in row-major order.
   [[nodiscard]] virtual bool needs_order() const = 0;
-  /// The reason why references cannot express the array; "" if they can.
+  /// Returns why references of this form cannot express the array; "" if they can.
   [[nodiscard]] virtual std::string WhyNot(const ReferencedArray& array) const = 0;
 
-  /// Adds a document of a node ("a/.zarray"), or of all nodes (".zmetadata").
+  /// Adds a metadata document of a node ("a/.zarray"), or of all nodes (".zmetadata").
   [[nodiscard]] virtual Result<void> AddDocument(std::string_view key, std::string_view text) = 0;
-  /// Adds another kind of file ("OME/METADATA.ome.xml"). False if references cannot express such
-  /// files.
+  /// Adds a file that is neither a document nor a chunk ("OME/METADATA.ome.xml"). Returns false if
+  /// references of this form cannot express such files.
   [[nodiscard]] virtual Result<bool> AddFile(std::string_view key, const Reference& reference) = 0;
   [[nodiscard]] virtual Result<void> BeginArray(const ReferencedArray& array) = 0;
   [[nodiscard]] virtual Result<void> AddChunk(InnerIndex chunk, const Reference& reference) = 0;

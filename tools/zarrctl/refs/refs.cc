@@ -63,7 +63,7 @@ class References {
     std::vector<Document> documents;
   };
 
-  // The path relative to the top node of the references.
+  // Returns a node's path relative to the top node of the references.
   [[nodiscard]] std::string Relative(const std::string& path) const {
     const std::string& top = target_.node->path;
     return path.substr(top.empty() || path.size() == top.size() ? top.size() : top.size() + 1);
@@ -75,7 +75,7 @@ class References {
     Complain(fmt::format("{}: left out: {}", Visible(target_.FileOf(node.path)), Visible(reason)));
   }
 
-  // The reason why the references omit the node; "" if they include it.
+  // Returns why the references omit the node; "" if they include it.
   [[nodiscard]] std::string WhyHidden(const Node& node) const {
     const std::string path = Relative(node.path);
     if (!utf8::is_valid(path)) return "its name is not UTF-8";
@@ -104,7 +104,7 @@ class References {
     return AddFiles(*node);
   }
 
-  // Adds the files of an OME group.
+  // Adds references to the files of an OME group.
   Result<void> AddFiles(const Node& group) {
     if (!AllViews()[view_]->shows_files()) return {};
     const auto files = target_.hierarchy->Files(group, kAnyAge);
@@ -158,7 +158,7 @@ class References {
     return writer_.EndArray();
   }
 
-  // Adds the documents of a node, except the consolidated document, which comes last.
+  // Adds the metadata documents of a node, except the consolidated document, which comes last.
   Result<void> AddDocuments(const Node& node) {
     const NodeView& shown = node.views[view_];
     const std::string path = Relative(node.path);
@@ -170,12 +170,13 @@ class References {
     if (++nodes_ <= kMaxConsolidated) {
       kept_.push_back({path, shown.documents});
     } else {
-      kept_.resize(1);  // keeps only the group itself
+      kept_.resize(1);  // too many to consolidate; keeps only the top node
     }
     return {};
   }
 
-  // Consolidates the documents of the nodes in the references.
+  // Adds the consolidated document, made from the documents of all nodes with references. If there
+  // are too many nodes, adds the top node's own document of that name, if it has one.
   Result<void> AddConsolidated() {
     const NodeView& shown = target_.node->views[view_];
     if (shown.consolidated.empty()) return {};
@@ -191,7 +192,7 @@ class References {
     return {};
   }
 
-  static constexpr size_t kMaxConsolidated = 4096;  // the maximum number of nodes, as in a mount
+  static constexpr size_t kMaxConsolidated = 4096;  // the number of nodes, as in a mount
 
   const TargetNode& target_;
   const ObjectUrls urls_;

@@ -44,7 +44,7 @@ std::vector<Cell> Cells() {
   return cells;
 }
 
-// One resolution: the channels one after the other, and the labels.
+// One resolution of the image: two channels, and the labels of the cells.
 struct Level {
   uint64_t side = kSide;
   std::array<std::vector<uint16_t>, 2> channels;
@@ -76,7 +76,7 @@ Level Finest() {
   return level;
 }
 
-// Halves the resolution: averages the channels, and takes every second label.
+// Halves the resolution: averages the channels, and takes every second label along each axis.
 Level Halved(const Level& finer) {
   Level level;
   level.side = finer.side / 2;

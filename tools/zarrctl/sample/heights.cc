@@ -11,8 +11,8 @@ namespace {
 constexpr uint64_t kRows = 300;
 constexpr uint64_t kColumns = 400;
 constexpr double kPixel = 30;       // in metres
-constexpr double kWest = 390000;    // the outer edge, in metres
-constexpr double kNorth = 5200000;  // the outer edge, in metres
+constexpr double kWest = 390000;    // the western edge of the raster, in metres
+constexpr double kNorth = 5200000;  // the northern edge of the raster, in metres
 constexpr int16_t kNoData = -32768;
 
 constexpr std::string_view kUtm33North =
@@ -26,7 +26,7 @@ constexpr std::string_view kUtm33North =
     R"(UNIT["metre",1,AUTHORITY["EPSG","9001"]],AXIS["Easting",EAST],AXIS["Northing",NORTH],)"
     R"(AUTHORITY["EPSG","32633"]])";
 
-// The height of a pixel: hills, and a corner without data.
+// Returns the height of a pixel: hills, with a corner without data.
 int16_t Height(uint64_t row, uint64_t column) {
   if (row + column < 120) return kNoData;
   const double y = static_cast<double>(row) / 30, x = static_cast<double>(column) / 30;
@@ -55,7 +55,7 @@ SampleArray HeightsArray() {
           .values = ToBytes(values)};
 }
 
-// A coordinate array with the centres of the pixels.
+// Makes a coordinate array with the centres of the pixels along an axis.
 SampleArray PixelAxis(const std::string& name, uint64_t length, double edge, double step) {
   std::vector<double> values;
   for (uint64_t i = 0; i < length; ++i)

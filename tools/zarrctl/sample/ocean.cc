@@ -19,7 +19,7 @@ constexpr double kRadians = std::numbers::pi / 180;
 double Latitude(uint64_t row) { return -89 + 2.0 * static_cast<double>(row); }
 double Longitude(uint64_t column) { return -179 + 2.0 * static_cast<double>(column); }
 
-// The depth of the sea; negative on land.
+// Returns the depth of the sea at a place; negative on land.
 double Depth(double lat, double lon) {
   const double y = lat * kRadians, x = lon * kRadians;
   const double height = std::sin(1.7 * x + 0.6) * std::cos(2.1 * y) +

@@ -1,5 +1,5 @@
-// The stores of `zarrctl sample`, one for each kind of reader. Their values are computed by
-// formulas, so every machine writes the same stores.
+// The stores that `zarrctl sample` writes, one for each kind of reader. Their values are computed
+// by formulas, so every machine writes the same stores.
 #pragma once
 
 #include <array>

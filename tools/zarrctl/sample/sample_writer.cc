@@ -52,7 +52,8 @@ Json DocumentOf(const SampleArray& array) {
           {"dimension_names", array.dimensions}};
 }
 
-// Moves `at` to the next position in a box. False after the last position.
+// Moves `at` to the next position, in C order, in a box of the shape `box`. False after the last
+// position.
 bool Advance(Shape& at, const Shape& box) {
   for (size_t d = box.size(); d-- > 0;) {
     if (++at[d] < box[d]) return true;
@@ -61,7 +62,7 @@ bool Advance(Shape& at, const Shape& box) {
   return false;
 }
 
-// The elements of the chunk at `start`, with fill values beyond the edge of the array.
+// Returns the elements of the chunk at `start`, with fill values beyond the edge of the array.
 Bytes ChunkAt(const SampleArray& array, const Shape& start, const FillBytes& fill) {
   Bytes chunk;
   Shape at(array.chunk.size(), 0);
@@ -87,8 +88,8 @@ bool IsOnly(const FillBytes& fill, BytesView chunk) {
   return true;
 }
 
-// The bytes of a shard, or of a chunk in an array without shards. Empty if all elements are the
-// fill value.
+// Returns the bytes of a shard, or of a chunk in an array without shards. Empty if all elements are
+// the fill value.
 Result<Bytes> MakeObject(const SampleArray& array, std::span<const uint64_t> object,
                          const FillBytes& fill, const Pipeline& encoder) {
   const auto slots = ChunkGrid::Make(ObjectShape(array), array.chunk);

@@ -18,7 +18,7 @@
 
 namespace zarrfs::ctl {
 
-/// The bytes of elements in C order, little-endian.
+/// Returns the bytes of elements in C order, little-endian.
 template <typename T>
 [[nodiscard]] Bytes ToBytes(const std::vector<T>& elements) {
   using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
