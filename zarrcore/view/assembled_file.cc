@@ -25,7 +25,7 @@ void AppendUtf8(uint32_t c, std::string& text) {
     text += static_cast<char>(0x80 | (c >> 6 * rest & 0x3f));
 }
 
-// The code points of a fixed-length UTF-32 element, without trailing zeros.
+// Returns the code points of a fixed-length UTF-32 element, without trailing zeros.
 std::vector<uint32_t> CodePoints(BytesView element) {
   std::vector<uint32_t> points;
   for (size_t at = 0; at < element.size(); at += 4)

@@ -17,8 +17,8 @@
 
 namespace zarrfs {
 
-/// How elements of an array are encoded in an AssembledFile. Elements are widened first, then
-/// converted, then put into the file's byte order.
+/// How the elements of an array are encoded in an AssembledFile. Elements are first widened
+/// (codec/widen.h), then converted to `type`, then put into the file's byte order.
 struct ElementForm {
   DataType type;         // the type in the file
   bool is_wide = false;  // true if Widen() is applied first
@@ -39,7 +39,7 @@ struct ElementForm {
 struct FilePart {
   uint64_t offset = 0;    // the position in the file, in bytes
   uint64_t elements = 0;  // number of elements
-  size_t array = 0;       // an index in FileSource::arrays
+  size_t array = 0;       // the index of the array in FileSource::arrays
   ElementForm form;
 
   [[nodiscard]] uint64_t size() const { return elements * form.item_size(); }  // in bytes
@@ -47,16 +47,16 @@ struct FilePart {
 
 struct AssembledFile {
   std::string header;  // the beginning of the file
-  // The arrays after the header, sorted by offset and without overlap. Gaps between parts read as
-  // zeros.
+  // The parts after the header, one per array, sorted by offset and without overlap. Gaps between
+  // them read as zeros.
   std::vector<FilePart> parts;
   uint64_t size = 0;                    // the size of the file in bytes
-  std::vector<std::string> notes = {};  // what the file omits, with reasons
-  /// Explains why kAuto chose CDF-5 for a NetCDF file: the array that CDF-2 would omit, the reason,
-  /// and the readers that cannot open CDF-5. Empty for any other file.
+  std::vector<std::string> notes = {};  // lines for users: what was left out, and why
+  /// Explains why kAuto chose CDF-5 for a NetCDF file: the array that CDF-2 cannot contain, the
+  /// reason, and the readers that cannot open CDF-5. Empty for any other file.
   std::string why_cdf5 = {};
-  /// For an array with ArrayView::has_texts, the file is the array's only chunk, and `document` is
-  /// its .zarray. Empty if the array cannot be shown; `notes` has the reason.
+  /// The .zarray of an array with ArrayView::has_texts, whose only chunk this file is. Empty for
+  /// any other file, and if the array cannot be shown; `notes` then has the reason.
   std::string document = {};
 };
 
@@ -67,13 +67,13 @@ struct ElementRange {
   // For strings of variable length: the length of the longest string in characters, at least 1.
   uint64_t text_characters = 0;
 };
-/// The range of `elements` if they are integers that may exceed an int32, dates, or UTF-32 strings;
-/// nullopt for other types.
+/// Scans `elements` of type `type`. nullopt unless `type` is an integer type that may exceed int32,
+/// a date type, or UTF-32 strings.
 [[nodiscard]] std::optional<ElementRange> RangeOf(BytesView elements, const DataType& type);
 
 /// The classic NetCDF format of a file.
 enum class NetcdfFormat {
-  kAuto,  // CDF-2, which most readers support, if it can express everything; otherwise CDF-5
+  kAuto,  // CDF-2, which most readers support, unless only CDF-5 can contain some array
   kCdf2,
   kCdf5,
 };
@@ -85,12 +85,12 @@ struct FileSource {
     const ArrayMetadata* metadata;
   };
   const GroupMetadata* group = nullptr;  // null if the file shows one array
-  // The array to show. For a group, the arrays directly below it, and the coordinates that these
-  // arrays use from groups above. Sorted by name.
+  // The array to show; for a group, the arrays directly below it, and the coordinates from groups
+  // above that these arrays use. Sorted by name.
   std::span<const Array> arrays;
   std::string_view name;  // the name of the group or array, which is also the file's name
-  /// Scans all elements of array number `array`. kUnsupported if the array has too many elements,
-  /// or if the elements do not fit into items of one size.
+  /// Scans all elements of the array with index `array` in `arrays`. kUnsupported if the array has
+  /// too many elements, or if the elements do not fit into items of one size.
   std::function<Result<ElementRange>(size_t array)> scan;
   NetcdfFormat netcdf = NetcdfFormat::kAuto;
 };

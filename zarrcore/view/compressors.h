@@ -1,4 +1,4 @@
-// The compressors of Zarr v2, by their "id" in the "compressor" of .zarray.
+// The compressors of Zarr v2, named by the "id" that .zarray has in its member "compressor".
 #pragma once
 
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kCrs = "_CRS";
 
-// The OGC URL for a code such as "EPSG:32633"; "" if the code has another form.
+// Returns the OGC URL for a code such as "EPSG:32633"; "" if the code has another form.
 std::string AddressOf(const std::string& code) {
   const size_t colon = code.find(':');
   if (colon == 0 || colon == std::string::npos || colon + 1 == code.size()) return "";
@@ -21,7 +21,8 @@ std::string AddressOf(const std::string& code) {
                      code.substr(colon + 1));
 }
 
-// The coordinate system in GeoZarr's `proj:*` attributes; null if none of them has a valid type.
+// Returns the coordinate system in GeoZarr's `proj:*` attributes; null if none of them has a valid
+// type.
 Json ProjOf(const Json& attributes) {
   const Json& wkt = MemberOrNull(attributes, "proj:wkt2");
   if (TextOf(wkt) != nullptr && !TextOf(wkt)->empty()) return Json{{"wkt", wkt}};
@@ -33,8 +34,8 @@ Json ProjOf(const Json& attributes) {
   return address.empty() ? Json() : Json{{"url", address}};
 }
 
-// The path in an entry of GeoZarr's `multiscales`: its member "asset", or "group" in drafts. "" if
-// the entry has neither.
+// Returns the path of the array or group that an entry of GeoZarr's `multiscales` describes: its
+// member "asset", or "group" in drafts. "" if the entry has neither.
 std::string_view AssetOf(const Json& entry) {
   for (const char* const name : {"asset", "group"}) {
     if (const std::string* const path = TextOf(MemberOrNull(entry, name))) return *path;

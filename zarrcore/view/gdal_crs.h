@@ -9,7 +9,7 @@
 
 namespace zarrfs {
 
-/// The value of `_CRS` for an array, made from its `attributes`: GeoZarr's `proj:wkt2`,
+/// Returns the value of `_CRS` for an array, made from its `attributes`: GeoZarr's `proj:wkt2`,
 /// `proj:projjson` or `proj:code`, or `crs_wkt` or `spatial_ref`. CF and GDAL write the last two
 /// into the variable that `grid_mapping` names; some writers write them into the array itself. Null
 /// if no attribute has a valid type.
@@ -19,15 +19,15 @@ namespace zarrfs {
 /// the result is null.
 [[nodiscard]] Json WithGdalCrs(Json attributes);
 
-/// The first variable that `grid_mapping` names; "" if there is none. See CF conventions, "Grid
-/// Mappings".
+/// Returns the first variable that the attribute `grid_mapping` names; "" if there is none. See CF
+/// conventions, "Grid Mappings".
 [[nodiscard]] std::string GridMappingOf(const Json& attributes);
 
-/// The value of `_CRS` that an array inherits from the `attributes` of a group above it, or null.
-/// `below` is the path from the group to the array, `dimensions` the array's _ARRAY_DIMENSIONS. A
-/// group's attributes `proj:*` apply to the arrays directly in the group and to the resolutions in
-/// the group's `multiscales`. If the group has `spatial:dimensions`, they apply only to arrays that
-/// have these dimensions.
+/// Returns the value of `_CRS` that an array inherits from the `attributes` of a group above it;
+/// null if there is none. `below` is the path from the group to the array, `dimensions` the array's
+/// _ARRAY_DIMENSIONS. A group's attributes `proj:*` apply to the arrays directly in the group and
+/// to the resolutions in the group's `multiscales`. If the group has `spatial:dimensions`, they
+/// apply only to arrays that have these dimensions.
 [[nodiscard]] Json GdalCrsOfGroup(const Json& attributes, std::string_view below,
                                   const Json& dimensions);
 

@@ -20,12 +20,13 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// Attributes that must have the type of the array's values: CF conventions, 2.5.1 and 3.5.
+// Attributes that must have the same type as the array's values; see CF conventions, 2.5.1 and 3.5.
 constexpr std::array kOfTheTypeOfValues = {"valid_min"sv,     "valid_max"sv,    "valid_range"sv,
                                            "missing_value"sv, "actual_range"sv, "flag_values"sv,
                                            "flag_masks"sv};
 
-// The NetCDF type that represents all values of a number type exactly; nullopt if there is none.
+// Returns the NetCDF type that represents all values of a number type exactly; nullopt if there is
+// none.
 std::optional<NcType> ExactType(const DataType& type) {
   const size_t size = type.item_size;
   switch (type.kind) {
@@ -48,8 +49,8 @@ std::optional<NcType> ExactType(const DataType& type) {
   }
 }
 
-// The CDF-2 type that represents all values of `exact`. `fits_int32`: true if all values that occur
-// fit into an int32, so kInt is sufficient.
+// Returns the CDF-2 type that can represent all values of `exact`; nullopt if there is none.
+// `fits_int32`: true if all values that occur fit into an int32, so kInt is sufficient.
 std::optional<NcType> Cdf2Type(NcType exact, bool fits_int32) {
   if (exact <= NcType::kDouble) return exact;
   if (exact == NcType::kUbyte) return NcType::kShort;
@@ -67,8 +68,8 @@ bool IsInt32(const Json& json) {
   return json.is_number_integer() && ParseInteger(json, 32, /*is_signed=*/true).has_value();
 }
 
-// True if the attributes state that all values fit into an int, and both the fill value and
-// _FillValue also fit.
+// True if valid_range, or valid_min and valid_max, state that all values fit into an int, and the
+// fill value and _FillValue fit, too.
 bool IsPromisedToFit(const ArrayMetadata& array) {
   const Json& range = MemberOrNull(array.attributes, "valid_range");
   const bool has_range =
@@ -102,7 +103,7 @@ bool AppendNumber(std::string& out, const Json& json, NcType type) {
     } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
       const auto value = static_cast<T>(*number);
       const bool is_exact = std::isnan(*number) || static_cast<double>(value) == *number;
-      // Rejects integers with more bits than the fraction of a double.
+      // Rejects integers above 2^53, which a double may not represent exactly.
       const bool is_whole = !json.is_number_integer() || std::abs(*number) <= 0x1p53;
       if (is_exact && is_whole) AppendBig(out, value);
       return is_exact && is_whole;
@@ -112,7 +113,8 @@ bool AppendNumber(std::string& out, const Json& json, NcType type) {
   });
 }
 
-// An attribute with numbers, in the first of `types` that can represent all of them.
+// Makes an attribute from `numbers`, in the first of `types` that can represent all of them;
+// nullopt if none can.
 std::optional<NcAttribute> NumbersAs(const std::string& name, const Json& numbers,
                                      std::span<const NcType> types) {
   for (const NcType type : types) {
@@ -152,7 +154,8 @@ NcAttribute AttributeAs(const std::string& name, const Json& value, int version,
   return TextAs(name, value);
 }
 
-// The type that NCZarr's metadata state for an attribute, if the file's format has that type.
+// Returns the type that NCZarr's metadata state for an attribute; nullopt if they state none, or if
+// the file's format lacks that type.
 std::optional<NcType> NotedType(const Json& attributes, const std::string& name, int version) {
   constexpr std::array kTypes = {
       std::pair("i1"sv, NcType::kByte),   std::pair("i2"sv, NcType::kShort),
@@ -169,7 +172,8 @@ std::optional<NcType> NotedType(const Json& attributes, const std::string& name,
   return std::nullopt;
 }
 
-// Rounds numbers to float if `noted` is kFloat, so a float represents them exactly.
+// Rounds numbers to float if `noted`, the type that NCZarr's metadata state, is kFloat. JSON may
+// spell a float with digits that a float cannot represent.
 Json AsWritten(Json value, std::optional<NcType> noted) {
   if (noted != NcType::kFloat) return value;
   const auto round = [](Json& number) {
@@ -180,8 +184,8 @@ Json AsWritten(Json value, std::optional<NcType> noted) {
   return value;
 }
 
-// The value that xarray masks, as an element of the array: the attribute _FillValue, or, in a v2
-// array without this attribute, the fill value.
+// Returns the value that xarray masks, as an element of the array: the attribute _FillValue, or in
+// a v2 array without this attribute, the fill value. nullopt if xarray masks nothing.
 std::optional<FillBytes> MaskedValue(const ArrayMetadata& array, const Json& attributes) {
   const auto given = attributes.find("_FillValue");
   if (given != attributes.end()) {
@@ -220,7 +224,8 @@ Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
     return NcElements{NcType::kChar, {.type = type}, type.item_size};
   }
   if (type.kind == DataKind::kFixedLengthUtf32) {
-    // A character takes at most four bytes in UTF-8, as many as in UTF-32.
+    // Without a scan, assumes four bytes per character, the maximum in UTF-8 and the size in
+    // UTF-32.
     const uint64_t bytes = known ? known->text_bytes : type.item_size;
     return NcElements{
         NcType::kChar, {.type = TextType(TextItems::kUtf8, bytes), .is_converted = true}, bytes};

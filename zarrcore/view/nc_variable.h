@@ -17,16 +17,15 @@ namespace zarrfs {
 struct NcElements {
   NcType type = NcType::kByte;
   ElementForm form;
-  uint64_t text_bytes = 0;  // for kChar: the length of the additional dimension
+  uint64_t text_bytes = 0;  // for kChar: the length of the last dimension, which holds a string
 };
 
 /// Decides how to write an array in CDF-`version`, which is 2 or 5, without loss. bool becomes
 /// byte; float16 and smaller floats become float; strings become characters in UTF-8 (strings of
-/// variable length only if the longest is `known`); dates become integers that CF attributes
-/// explain. In CDF-2, unsigned integers become the next larger signed type. 64-bit integers and
-/// uint32 become int if all values fit according to `known` or valid_range. `known`: the result of
-/// a scan of the elements; nullopt without a scan. kUnsupported with the reason if the format lacks
-/// the type.
+/// variable length only with `known`); dates become integers that CF attributes explain. In CDF-2,
+/// unsigned integers become the next larger signed type. 64-bit integers and uint32 become int if
+/// all values fit according to `known` or valid_range. `known`: the result of a scan of the
+/// elements; nullopt without a scan. kUnsupported with the reason if the format lacks the type.
 [[nodiscard]] Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
                                               const std::optional<ElementRange>& known);
 
@@ -41,7 +40,7 @@ struct NcElements {
 /// Converts the attributes of an array whose values are `elements`. CF attributes that must have
 /// the type of the values, such as valid_range, get that type if it can represent them. Dates get
 /// CF's units. _FillValue is the value that xarray masks. An attribute with an invalid value is
-/// omitted, with a line in `notes`.
+/// left out, and a line that says so is added to `notes`.
 [[nodiscard]] std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array,
                                                       const NcElements& elements, int version,
                                                       std::vector<std::string>& notes);

@@ -24,7 +24,7 @@ constexpr uint64_t kMaxNcSize = uint64_t{1} << 62;
 
 uint64_t RoundedUp(uint64_t value, uint64_t to) { return CeilDiv(value, to) * to; }
 
-// A variable whose position in the file is not yet known.
+// A variable of the planned file, before its position in the file is known.
 struct Planned {
   size_t array = 0;
   NcElements elements;
@@ -55,7 +55,7 @@ class FilePlan {
     LimitSizes();
   }
 
-  // The arrays that a file in this CDF version cannot contain, with reasons.
+  // One line for each array that a file in this CDF version cannot contain, with the reason.
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
   AssembledFile Make() {
@@ -129,7 +129,7 @@ class FilePlan {
                    *record};
   }
 
-  // True if only the first dimension of the array has length 0, and can be the file's record
+  // True if only the first dimension of array `a` has length 0, and it can be the file's record
   // dimension. A file has at most one record dimension.
   bool MayHaveNoRecords(size_t a) {
     const ArrayDimensions& dimensions = dimensions_of_[a];
@@ -151,7 +151,7 @@ class FilePlan {
              "its length is 0, which CDF-2 cannot combine with a variable larger than 4 GiB");
   }
 
-  // Omits the variables from `first` to the last.
+  // Removes the variables from `first` to the last from the file, and records `reason` for each.
   void LeaveOut(std::vector<Planned>::iterator first, std::string_view reason) {
     for (auto each = first; each != variables_.end(); ++each) {
       left_out_.push_back(WhyNot(each->array, reason).message);
@@ -198,16 +198,16 @@ class FilePlan {
   const int version_;
   std::vector<ArrayDimensions> dimensions_of_;  // in the order of source_.arrays
   SharedDimensions shared_;
-  std::string records_;  // the name of the dimension of length 0
+  std::string records_;  // the name of the record dimension, whose length is 0; "" if none
   std::vector<Planned> variables_;
   std::vector<std::string> left_out_;
-  // The index of each dimension, by its name and length.
+  // The index of each dimension in the header, by its name and length.
   std::map<std::pair<std::string, uint64_t>, size_t> numbers_;
   std::set<std::string> dimension_names_;
 };
 
-// The explanation for users why a file is CDF-5. `reasons`: the arrays that CDF-2 would omit, each
-// with the reason.
+// Returns a message for users that says why a file is CDF-5. `reasons`: for each array that CDF-2
+// cannot contain, its name and the reason.
 std::string WhyCdf5(const std::vector<std::string>& reasons) {
   const size_t others = reasons.size() - 1;
   return fmt::format(
@@ -243,7 +243,7 @@ class NcViewImplementation final : public View {
     FilePlan plan(source, 2);
     if (source.netcdf == NetcdfFormat::kCdf2 || plan.left_out().empty()) return plan.Make();
     FilePlan larger(source, 5);
-    // CDF-5 is used only if it can contain an array that CDF-2 cannot.
+    // CDF-5 is used only if it leaves out fewer arrays than CDF-2.
     if (larger.left_out().size() >= plan.left_out().size()) return plan.Make();
     std::vector<std::string> reasons = plan.left_out();
     std::erase_if(reasons, [&](const std::string& reason) {

@@ -13,8 +13,8 @@
 namespace zarrfs {
 
 /// The nc view. It hides arrays of types that NetCDF lacks: complex numbers, structs, opaque bytes,
-/// and bytes of variable length. If not all arrays of a group fit into one file, some are omitted,
-/// with a note.
+/// and bytes of variable length. If not all arrays of a group fit into one file, some are left out,
+/// and AssembledFile::notes lists them with the reasons.
 [[nodiscard]] const View& NcView();
 
 }  // namespace zarrfs

@@ -21,7 +21,8 @@ class HeaderWriter {
   void Big(uint64_t value, size_t bytes) {
     for (size_t i = bytes; i-- > 0;) text_ += static_cast<char>(value >> 8 * i & 0xff);
   }
-  // Writes a NON_NEG, which has 64 bits in CDF-5 and 32 in CDF-2.
+  // Writes a number of the type that the specification calls NON_NEG: 64 bits in CDF-5, 32 in
+  // CDF-2.
   void Count(uint64_t value) { Big(value, version_ == 5 ? 8 : 4); }
   void Text(std::string_view text) {
     Count(text.size());

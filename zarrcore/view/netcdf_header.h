@@ -26,9 +26,9 @@ enum class NcType : uint32_t {
   kUint64,
 };
 
-/// The size of one value in bytes.
+/// Returns the size of one value of `type` in bytes.
 [[nodiscard]] size_t SizeOf(NcType type);
-/// The equivalent data type of the Zarr core specification; uint8 for kChar.
+/// Returns the equivalent data type of the Zarr core specification; uint8 for kChar.
 [[nodiscard]] DataType DataTypeOf(NcType type);
 
 struct NcDimension {
@@ -58,7 +58,7 @@ struct NetcdfHeader {
   std::vector<NcVariable> variables;
 
   /// Encodes the header for CDF-`version`, which is 2 or 5. The length of the result does not
-  /// depend on the variables' `begin`.
+  /// depend on the variables' `begin`, so it is known before they are.
   [[nodiscard]] std::string Encode(int version) const;
 };
 

@@ -27,7 +27,7 @@ Result<ElementForm> FormOf(const DataType& type) {
               type.name);
 }
 
-// A Python string literal. Control characters are escaped.
+// Returns `text` as a Python string literal, with control characters escaped.
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {

@@ -10,7 +10,8 @@ bool IsAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// Replaces the separator of chunk keys in a .zarray, which must be valid JSON.
+// Returns `zarray`, the text of a .zarray, with another separator of chunk keys. Invalid JSON stays
+// unchanged.
 std::string WithSeparator(const std::string& zarray, char separator) {
   auto json = ParseJson(zarray, ".zarray");
   if (!json) return zarray;
@@ -18,9 +19,9 @@ std::string WithSeparator(const std::string& zarray, char separator) {
   return DumpJson(*json);
 }
 
-// True if two objects have members with the same names, and
-// `are_same(name, value in a, value in b)` is true for all of them. The members are sorted first,
-// because looking up a name in a Json object searches all its members.
+// True if the JSON objects `a` and `b` have members with the same names, and `are_same` is true for
+// each name and its two values. The members are sorted first, because looking up a name in a Json
+// object searches all its members.
 template <typename AreSame>
 bool HaveSameMembers(const Json& a, const Json& b, AreSame are_same) {
   if (a.size() != b.size()) return false;
@@ -37,7 +38,7 @@ bool HaveSameMembers(const Json& a, const Json& b, AreSame are_same) {
   });
 }
 
-// True if two values differ at most in the order of members. 1 and 1.0 are different.
+// True if two JSON values are equal, regardless of the order of members. 1 and 1.0 are different.
 bool AreEqual(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) return a.is_number_float() == b.is_number_float() && a == b;
   if (a.type() != b.type()) return false;
@@ -63,7 +64,7 @@ bool IsTheSameFill(const Json& rewritten, const Json& stored) {
          stored.get_ref<const std::string&>().starts_with("0x");
 }
 
-// True if two extensions are the same. An empty configuration is the same as an absent one.
+// True if two extensions, such as codecs, are the same. An empty configuration is the same as none.
 bool IsTheSameExtension(const Json& rewritten, const Json& stored) {
   if (!rewritten.is_object() || !stored.is_object()) return AreEqual(rewritten, stored);
   const auto without_empty = [](Json extension) {
@@ -77,7 +78,7 @@ bool IsTheSameExtension(const Json& rewritten, const Json& stored) {
 bool IsTheSameKeyEncoding(const Json& rewritten, const Json& stored) {
   if (IsTheSameExtension(rewritten, stored)) return true;
   if (!stored.is_object() || stored.size() != 1) return false;
-  // If a chunk key encoding has only a name, its default separator applies.
+  // A stored chunk key encoding that has only a name has the default separator of that encoding.
   const Json default_encoding = {{"name", "default"}, {"configuration", {{"separator", "/"}}}};
   const Json v2_encoding = {{"name", "v2"}, {"configuration", {{"separator", "."}}}};
   const Json& name = MemberOrNull(stored, "name");

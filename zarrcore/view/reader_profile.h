@@ -23,7 +23,7 @@ struct ReaderProfile {
   std::string_view readers;  // see View::readers()
   bool is_listed = true;     // see View::is_listed()
 
-  // How elements are shown, by the DataKind of their type.
+  // How the elements of each type are shown, indexed by DataKind.
   std::array<TypeUse, kDataKinds> types;
   /// Maximum length in characters of variable-length strings, which are shown as fixed-length
   /// strings. If 0, variable-length strings are not converted.
@@ -33,18 +33,17 @@ struct ReaderProfile {
   bool takes_big_endian = true;
   bool takes_fortran_order = true;
 
-  // The v2 ids of compressors whose chunks are passed through. Chunks with other compressors, or
-  // with codecs that v2 cannot describe, are decoded.
+  // The v2 ids of the compressors that the reader supports. Chunks with other compressors, or with
+  // codecs that v2 cannot describe, are shown decoded.
   std::span<const std::string_view> compressors;
   bool takes_snappy_in_blosc = true;
-  /// The v2 ids of numcodecs filters that may precede a compressor in chunks that are passed
-  /// through.
+  /// The v2 ids of the numcodecs filters that the reader supports.
   std::span<const std::string_view> filters = {};
   /// True if the reader's zstd decoder fails on skippable frames, and on frames that do not state
   /// their size.
   bool needs_plain_zstd = false;
 
-  // How the reader treats fill values and missing chunks.
+  // The following members say how the reader treats fill values and missing chunks.
   /// True if the reader masks the fill value of .zarray even without an attribute _FillValue, and
   /// has no value for missing chunks if the fill value is null.
   bool masks_fill = false;
@@ -56,27 +55,27 @@ struct ReaderProfile {
   bool takes_all_uint64_fill = true;
   /// True if _FillValue stays in .zattrs, as a number of the array's type.
   bool keeps_fill_attribute = false;
-  bool needs_typed_fill = false;  // true if _FillValue needs TypeFillAttribute()
+  bool needs_typed_fill = false;  // true if TypeFillAttribute() must state the type of _FillValue
 
   // Properties of shapes.
   bool takes_scalars = true;  // if false, a scalar becomes a vector of one element
   // If false, an array with a dimension of length 0 is not shown.
   bool takes_empty_dimensions = true;
-  bool takes_padding = true;  // true if a chunk may be larger than the array
+  bool takes_padding = true;  // true if the reader accepts chunks that are larger than the array
   /// Maximum length of a dimension, and maximum number of elements in a chunk. Larger arrays are
   /// hidden.
   uint64_t largest_extent = std::numeric_limits<uint64_t>::max();
 
-  // Properties of documents.
-  // True if the reader supports every v2 source. Documents and chunks of v2 sources are then passed
-  // through.
+  // The following members describe the documents that the reader needs.
+  // True if the reader supports every Zarr v2 store. Stored v2 documents and chunks are then shown
+  // unchanged.
   bool passes_v2_through = false;
   bool has_consolidated_metadata = false;
   // True if OME-Zarr 0.5 is shown as 0.4, with the files of OME groups; see ome.h.
   bool shows_ome_04 = false;
   bool has_cf_time = false;       // true if dates are numbers with CF attributes
   bool is_gdal = false;           // true if coordinate systems are shown as _CRS; see gdal_crs.h
-  bool takes_empty_names = true;  // true if attributes may have an empty name
+  bool takes_empty_names = true;  // true if the reader accepts an attribute with an empty name
   bool is_netcdf = false;         // true if NCZarr reserves attribute names; see nczarr.h
   // True if attributes may only be numbers, booleans, lists of numbers, strings and objects.
   bool needs_plain_attributes = false;
@@ -84,7 +83,7 @@ struct ReaderProfile {
   /// shared_dimensions.h.
   bool shares_dimensions = false;
   bool needs_strict_json = false;  // true if NaN and infinities in attributes become strings
-  // True if names of dimensions, attributes and nodes are restricted; see v2_attributes.h.
+  // True if names of dimensions, attributes and nodes must be changed by PlainName(), or hidden.
   bool needs_plain_names = false;
   // True if documents are in UTF-8. If false, non-ASCII characters are escaped.
   bool needs_utf8 = false;

@@ -13,7 +13,7 @@ struct Use {
   size_t arrays = 0;
 };
 
-// The lengths of dimensions by name, and how each length is used.
+// Returns the lengths that each dimension name has in `arrays`, and how each length is used.
 std::map<std::string, std::map<uint64_t, Use>> UsesOf(std::span<const ArrayDimensions> arrays) {
   std::map<std::string, std::map<uint64_t, Use>> uses;
   for (const ArrayDimensions& array : arrays) {
@@ -69,7 +69,7 @@ SharedDimensions ShareDimensions(std::span<const ArrayDimensions> arrays,
   const auto uses = UsesOf(arrays);
   SharedDimensions shared;
   std::set<std::string> taken(nodes.begin(), nodes.end());
-  std::set<std::string> without_plain = below;  // names that no dimension keeps unchanged
+  std::set<std::string> without_plain = below;  // names that always get a length appended
   for (const ArrayDimensions& array : arrays) {
     for (size_t d = 0; d < array.shape.size(); ++d) {
       if (!array.names[d].empty()) continue;

@@ -16,9 +16,10 @@
 namespace zarrfs {
 namespace {
 
-// The dimension names of an array; "" for a dimension without a name. v3 readers use only
+// Returns the dimension names of an array; "" for a dimension without a name. v3 readers use only
 // dimension_names, and the attribute _ARRAY_DIMENSIONS may be out of date in stores that were
-// migrated from v2. So the attribute names only dimensions that have no name in dimension_names.
+// migrated from v2. So the attribute is used only for dimensions that have no name in
+// dimension_names.
 std::vector<std::string> GivenNames(const ArrayMetadata& metadata) {
   std::vector<std::string> names(metadata.rank());
   const auto given = metadata.attributes.find(kDimensionsAttribute);
@@ -45,7 +46,7 @@ struct IntegerType {
   }
 };
 
-// The smallest integer type that can represent `integer`.
+// Returns the smallest integer type that can represent `integer`; nullopt if none can.
 std::optional<IntegerType> SmallestType(const Json& integer) {
   for (const int bits : {8, 16, 32, 64}) {
     for (const bool is_signed : {true, false}) {
@@ -75,8 +76,8 @@ bool FitTheTypeOfTheFirst(const Json& list) {
   return type && std::ranges::all_of(list, [&](const Json& each) { return type->Fits(each); });
 }
 
-// The type that netCDF-C 4.9.0 infers from a number: the smallest integer type that can represent
-// it, or double.
+// Returns the dtype that netCDF-C 4.9.0 infers from a number: the smallest integer type that can
+// represent it, or double. "" if no type can represent the number.
 std::string TypeAsWritten(const Json& number) {
   if (!number.is_number_integer()) return "<f8";
   const auto type = SmallestType(number);
@@ -130,7 +131,7 @@ std::string_view CfUnitOf(const DataType& type) {
   return type.time_scale == 1 && found != kCfUnits.end() ? found->cf : "";
 }
 
-// Removes an attribute whose value is invalid, and adds a note.
+// Removes the attribute `name`, whose value is invalid, and adds a line that says so to `notes`.
 void LeaveOut(Json& attributes, const char* name, std::string_view wanted,
               std::vector<std::string>& notes) {
   notes.push_back(LeftOut(name, attributes[name], wanted));
@@ -184,7 +185,7 @@ std::string PlainName(std::string name) {
   if (name.starts_with(' ')) name[0] = '_';
   if (name.size() > kMaxPlainName) {
     size_t end = kMaxPlainName;
-    // Does not split a UTF-8 character.
+    // Moves back to the start of a UTF-8 character, so none is cut in two.
     while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
     name.resize(end);
   }

@@ -12,14 +12,15 @@ namespace zarrfs {
 
 inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 
-/// The value of the attribute _ARRAY_DIMENSIONS, which xarray, GDAL and netCDF-C need: a name for
-/// each dimension. The name comes from dimension_names, otherwise from the stored attribute,
-/// otherwise from the dimension's index and length. Dimensions of one array that differ in length
-/// differ in name; if `with_lengths`, so do dimensions of different arrays. `plain`: converts names
-/// with PlainName().
+/// Returns the value of the attribute _ARRAY_DIMENSIONS, which xarray, GDAL and netCDF-C need: a
+/// name for each dimension. The name comes from dimension_names, otherwise from the stored
+/// attribute, otherwise from the dimension's index and length. Dimensions of one array that differ
+/// in length get different names. `with_lengths`: appends the length to each name, so this also
+/// holds for dimensions of different arrays. `plain`: converts names with PlainName().
 [[nodiscard]] Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths);
 
-/// The stored dimension names, converted with PlainName(); "" for a dimension without a name.
+/// Returns the stored dimension names, converted with PlainName(); "" for a dimension without a
+/// name.
 [[nodiscard]] std::vector<std::string> PlainDimensionNames(const ArrayMetadata& metadata);
 
 /// Converts `name` to a name that netCDF-C 4.9 accepts: no slash, no control character, no space at
@@ -44,13 +45,13 @@ void MakeStrict(Json& value);
 /// attribute.
 void TypeFillAttribute(Json& attributes, const std::string& dtype);
 
-/// Returns a note for users: the view omits the attribute `name`, because the view's readers expect
-/// `wanted` instead of `value`.
+/// Returns a line for users that says that the view leaves out the attribute `name`, because its
+/// readers expect `wanted` instead of `value`.
 [[nodiscard]] std::string LeftOut(std::string_view name, const Json& value,
                                   std::string_view wanted);
 
-/// Returns `attributes`, without _FillValue if that is not a value of `type`. `notes` then gets a
-/// line.
+/// Returns `attributes`. If _FillValue is not a value of `type`, removes it and adds a line that
+/// says so to `notes`.
 [[nodiscard]] Json WithValidFill(Json attributes, const DataType& type,
                                  std::vector<std::string>& notes);
 
@@ -68,8 +69,8 @@ void TypeFillAttribute(Json& attributes, const std::string& dtype);
 /// "_FillValue", the integer that means "not a time"; "units"; and, for a point in time,
 /// "calendar". If CF lacks the unit (years, picoseconds, steps of 10 us), adds "zarr_dtype" with
 /// numpy's name of the type. Existing attributes stay, and an array with "units" gets no
-/// "calendar". An attribute of the wrong type is omitted, with a line in `notes`. Attributes of
-/// arrays of other types are returned unchanged.
+/// "calendar". An attribute of the wrong type is left out, and a line that says so is added to
+/// `notes`. Attributes of arrays of other types are returned unchanged.
 [[nodiscard]] Json WithCfTime(Json attributes, const DataType& type,
                               std::vector<std::string>& notes);
 

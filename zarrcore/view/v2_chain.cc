@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
-// A compressor with one parameter, which only encoders use: the parameter's name, range and
+// A compressor whose only parameter is used by encoders alone: the parameter's name, range and
 // default.
 struct OneParameter {
   std::string_view id;
@@ -36,7 +36,7 @@ constexpr std::array kOneParameter = {
     OneParameter{"lz4", "acceleration", -kMaxInt, kMaxInt, 1},
 };
 
-// Adds the size of a checksum to the bytes that files omit. False if the codec is not a checksum.
+// If `codec` is a checksum, records in `chain` that chunk files leave it out, and returns true.
 Result<bool> CutChecksum(const CodecSpec& codec, V2Chain& chain) {
   const auto checksum = Checksum::Of(codec);
   if (!checksum) return Fail(checksum);
@@ -46,8 +46,8 @@ Result<bool> CutChecksum(const CodecSpec& codec, V2Chain& chain) {
   return true;
 }
 
-// The v2 "compressor" for a bytes-to-bytes codec; nullopt if v2 has none. The result has no
-// additional members, because zarr-python 2 would refuse them.
+// Returns the v2 "compressor" for a bytes-to-bytes codec; nullopt if v2 has none. Except for lzma,
+// copies only the members that zarr-python 2 knows, because it refuses others.
 std::optional<Json> Compressor(const CodecSpec& codec) {
   const std::string_view name = codec.plain_name();
   for (const auto& [id, parameter, minimum, maximum, otherwise] : kOneParameter) {
@@ -74,8 +74,8 @@ std::optional<Json> Compressor(const CodecSpec& codec) {
   return std::nullopt;
 }
 
-// 'C' if the axes longer than 1 keep their order, 'F' if their order is reversed; otherwise
-// nullopt.
+// Returns the v2 "order" for chunks whose axes are transposed to `axes`: 'C' if the axes longer
+// than 1 keep their order, 'F' if their order is reversed; otherwise nullopt.
 std::optional<char> MemoryOrder(const std::vector<size_t>& axes,
                                 const std::vector<uint64_t>& chunk_shape) {
   std::vector<size_t> long_axes;
@@ -87,7 +87,7 @@ std::optional<char> MemoryOrder(const std::vector<size_t>& axes,
   return std::nullopt;
 }
 
-// Translates the codecs of a chain one after the other.
+// Translates the codecs of a chain to v2, one after the other.
 class Translator {
  public:
   Translator(const ArrayLayout& layout, const DataType& type, const ReaderProfile& profile,
@@ -119,8 +119,8 @@ class Translator {
       return Fail(ErrorCode::kUnsupported,
                   "big-endian elements are not supported by this view's readers");
     }
-    // If a filter's codec cannot be constructed, the pipeline contains the error.
-    const bool is_text = type_.item_size == 0;  // chains of strings have no pipeline
+    // If a filter has an invalid configuration, layout_.inner_pipeline is an error that says so.
+    const bool is_text = type_.item_size == 0;  // strings have no inner_pipeline
     if (has_filters_ && !is_text && !layout_.inner_pipeline) return Fail(layout_.inner_pipeline);
     chain_.filtered_item_size = type_.item_size;
     return std::move(chain_);
@@ -135,7 +135,8 @@ class Translator {
     if (codec.name == "transpose") {
       const auto order = TransposeOrder(codec, axes_.size());
       if (!order) return Fail(order);
-      // In v2, the transpose would come before the filters.
+      // v2 transposes ("order") before it applies filters, so a transpose after a filter has no v2
+      // form.
       if (has_filters_) return NotTranslated(codec);
       std::vector<size_t> composed(axes_.size());
       for (size_t j = 0; j < axes_.size(); ++j) composed[j] = axes_[(*order)[j]];
@@ -155,7 +156,8 @@ class Translator {
     } else if (codec.name == "numcodecs.delta" || codec.name == "numcodecs.fixedscaleoffset") {
       return AddElementFilter(codec);
     } else if (codec.name != "bitround" && codec.name != "numcodecs.bitround") {
-      // bitround changes values when they are written, and does nothing when they are read.
+      // bitround needs no translation: it rounds values when they are written, and does nothing
+      // when they are read.
       return NotTranslated(codec);
     }
     return {};
@@ -176,14 +178,14 @@ class Translator {
                   "a checksum before '{}' cannot be represented in Zarr v2", codec.name);
     }
     if (compressor) return SetCompressor(std::move(*compressor));
-    // In v2, filters come before the compressor.
+    // A shuffle is a filter in v2, and v2 encoders apply all filters before the compressor.
     const Json& size = MemberOrNull(codec.configuration, "elementsize");
     const bool is_valid = size.is_number_integer() && ParseInteger(size, 31, false);
     if (!chain_.compressor.is_null() || !is_valid) return NotTranslated(codec);
     return AddFilter(codec, Json::object());
   }
 
-  // Adds a filter that produces elements of another type. The filter names both types explicitly,
+  // Adds a filter that encodes elements as another type, such as delta. The filter names both types
   // as little-endian, like the stored bytes.
   Result<void> AddElementFilter(const CodecSpec& codec) {
     const auto stored = StoredType(codec, type_);

@@ -17,7 +17,7 @@ struct V2Chain {
   char order = 'C';
   Json compressor = {};
   Json filters = {};
-  /// The size of an element after the filters, in bytes.
+  /// The size in bytes of an element after the filters have encoded it.
   size_t filtered_item_size = 0;
   bool has_zstd = false;
   /// The size in bytes of the checksums before and after the encoded chunk. v2 readers do not

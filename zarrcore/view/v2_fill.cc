@@ -18,8 +18,7 @@ constexpr const char* kFillAttribute = "_FillValue";
 bool IsNan(const FillBytes& fill, const DataType& type) {
   if (type.kind != DataKind::kFloat) return false;
   const Json json = FillValueToV3(fill, type);
-  // True for any spelling of NaN. Infinities have names, so hexadecimal digits are a NaN with a
-  // payload.
+  // A string with hexadecimal digits is a NaN with a payload, because infinities have names.
   return json == "NaN" ||
          (json.is_string() && json.get_ref<const std::string&>().starts_with("0x"));
 }
@@ -49,7 +48,7 @@ Json Attribute(const FillBytes& fill, const DataType& type) {
   return json;
 }
 
-// The "fill_value" of .zarray for `value`; null if the reader cannot parse that value.
+// Returns the "fill_value" of .zarray for `value`; null if the reader cannot parse that value.
 Json Emit(const FillBytes& value, const DataType& type, char byte_order,
           const ReaderProfile& profile) {
   Json json = V2FillOf(value, type, byte_order);
@@ -67,7 +66,8 @@ Json Emit(const FillBytes& value, const DataType& type, char byte_order,
   return json;
 }
 
-// The value that the reader uses for missing chunks; nullopt if that is unknown.
+// Returns the value that the reader uses for missing chunks if .zarray states `fill_value`; nullopt
+// if that is unknown. `value`: the value that `fill_value` spells.
 std::optional<FillBytes> Understood(const Json& fill_value, const FillBytes& value,
                                     const DataType& type, const ReaderProfile& profile) {
   if (fill_value.is_null()) {
@@ -106,8 +106,8 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
     }
   }
 
-  // If a reader masks a value other than _FillValue, missing data look like measured numbers.
-  // Masking also turns booleans into numbers.
+  // kKeep must not apply if _FillValue is another value, because missing data would then look like
+  // measured numbers, or to booleans, because masking turns them into numbers.
   const bool may_keep = (!given || *given == fill) && type.kind != DataKind::kBool;
   const FillPolicy policy =
       context.fill == FillPolicy::kKeep && !may_keep ? FillPolicy::kAuto : context.fill;

@@ -17,7 +17,7 @@ Json PlainFloat(Json json) {
   return json;
 }
 
-// The unit of a date type, such as "[10us]"; "" for the generic unit.
+// Returns the unit of a date type as numpy spells it, such as "[10us]"; "" for the generic unit.
 std::string TimeUnit(const DataType& type) {
   if (type.time_unit == "generic") return "";
   if (type.time_scale == 1) return fmt::format("[{}]", type.time_unit);
@@ -33,7 +33,7 @@ Result<Json> V2TypeOf(const DataType& type, char byte_order) {
     case DataKind::kInt:
     case DataKind::kUint:
     case DataKind::kFloat:
-    case DataKind::kComplex:  // the names of these types begin with numpy's type letter
+    case DataKind::kComplex:  // numpy's letter is the first of the type's name
       return Json(fmt::format("{}{}{}", order, type.name[0], type.item_size));
     case DataKind::kFixedLengthUtf32:
       return Json(fmt::format("{}U{}", order, type.item_size / 4));

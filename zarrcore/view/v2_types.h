@@ -9,16 +9,17 @@
 
 namespace zarrfs {
 
-/// The v2 dtype of elements stored in `byte_order`, which is '<' or '>': a string, or for a struct
-/// a list of [name, dtype]. Strings and bytes of variable length are "|O", which readers understand
-/// only with the filter for their codec ("vlen-utf8", "vlen-bytes"). kUnsupported for
+/// Returns the v2 dtype of elements stored in `byte_order`, which is '<' or '>': a string, or for a
+/// struct a list of [name, dtype]. Strings and bytes of variable length are "|O", which readers
+/// understand only with the filter for their codec ("vlen-utf8", "vlen-bytes"). kUnsupported for
 /// DataKind::kOther; the message names the type.
 [[nodiscard]] Result<Json> V2TypeOf(const DataType& type, char byte_order);
 
-/// The v2 fill value for `fill`, which must be an element of `type`. NaNs lose their payload.
-/// Opaque bytes, fixed-length bytes and structs are base64; opaque bytes and structs are as stored
-/// in a chunk. Null for values that v2 cannot express, for bytes of variable length, and for points
-/// in time without a unit, because readers must not fill missing chunks with another value.
+/// Returns the v2 fill value for `fill`, which must be an element of `type`. NaNs lose their
+/// payload. Opaque bytes, fixed-length bytes and structs are base64; opaque bytes and structs are
+/// as stored in a chunk. Null for values that v2 cannot express, for bytes of variable length, and
+/// for points in time without a unit, because readers must not fill missing chunks with another
+/// value.
 [[nodiscard]] Json V2FillOf(const FillBytes& fill, const DataType& type, char byte_order);
 
 }  // namespace zarrfs

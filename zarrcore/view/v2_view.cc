@@ -42,7 +42,8 @@ TypeUse UseOf(const DataType& type, const ReaderProfile& profile) {
   return profile.types[static_cast<size_t>(type.kind)];
 }
 
-// True if widening changes the bytes of elements. Otherwise widening changes only the type's name.
+// True if widening (codec/widen.h) changes the bytes of elements of `type`, not only the name of
+// their type.
 bool ChangesBytes(const DataType& type) {
   return type.kind == DataKind::kNarrowInt || type.kind == DataKind::kNarrowUint ||
          type.kind == DataKind::kNarrowFloat || type.kind == DataKind::kNarrowComplex ||
@@ -62,7 +63,7 @@ char Separator(const ChunkKeyEncoding& encoding, const ViewContext& context) {
   return context.below_ome ? '/' : '.';
 }
 
-// kUnsupported if the reader does not support the array's shape.
+// Returns kUnsupported if the reader does not support the array's shape.
 Result<void> TakeShape(const ArrayMetadata& metadata, const ArrayLayout& layout,
                        const ReaderProfile& profile) {
   const uint64_t most = profile.largest_extent;
@@ -77,8 +78,8 @@ Result<void> TakeShape(const ArrayMetadata& metadata, const ArrayLayout& layout,
   return {};
 }
 
-// The number of elements in a chunk file along each axis: all elements of the chunk, or only those
-// inside the array.
+// Returns the number of elements along each axis of a chunk file. If the reader does not accept
+// chunks larger than the array, they are cut to the array's length.
 std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                  const ReaderProfile& profile) {
   std::vector<uint64_t> extent = layout.inner_chunk_shape;
@@ -147,7 +148,7 @@ Result<ArrayView> V2View::ShowStoredV2(const ArrayMetadata& metadata, const Arra
                            ToV2Chain(layout, metadata.data_type, profile_) &&
                            !ToV2Chain(layout, metadata.data_type, profile_, context.compressors);
   if (has_unknown) {
-    ViewContext keeping = context;  // keeps the store's own fill value
+    ViewContext keeping = context;  // shows the store's own fill value
     keeping.fill = FillPolicy::kAsStored;
     if (auto shown = ShowArray(metadata, layout, keeping, /*must_decode=*/true)) return shown;
   }
@@ -194,7 +195,8 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   V2Fill chosen = choose(context);
   if (chosen.must_make_chunks && view.encoding.kind != ChunkEncoding::Kind::kDecoded) {
     if (const auto can = FillChunk::CanBeMade(metadata, layout); !can) {
-      // If chunks are decoded, fill chunks need no encoder.
+      // The files for missing chunks cannot be encoded, so all chunks are shown decoded if
+      // possible.
       if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() <= kMaxChunkBytes) {
         return ShowArray(metadata, layout, context, /*must_decode=*/true);
       }
@@ -362,7 +364,7 @@ std::string_view V2View::ConsolidatedName(const GroupMetadata& metadata) const {
   return profile_.has_consolidated_metadata && !has_none ? ".zmetadata" : "";
 }
 
-// The format is that of zarr-python 2, "Consolidating metadata".
+// Writes the format of zarr-python 2; see "Consolidating metadata" in its documentation.
 std::string V2View::Consolidate(std::span<const NodeBelow> nodes) const {
   std::string text = "{\n\"zarr_consolidated_format\": 1,\n\"metadata\": {";
   std::string_view comma;

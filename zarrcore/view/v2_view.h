@@ -14,7 +14,8 @@ namespace zarrfs {
 /// readers do not support the compressor of its chunks. Otherwise, shows the stored bytes if v2 can
 /// describe how to decode them (v2_chain.h), and decoded elements if it cannot. The fill value is
 /// chosen such that readers mask the same values as v3 readers (v2_fill.h). _ARRAY_DIMENSIONS in
-/// .zattrs has the dimension names. Dimensions without a name are named after index and length.
+/// .zattrs has the dimension names. A dimension without a name gets one made of its index and
+/// length.
 class V2View final : public View {
  public:
   explicit V2View(const ReaderProfile& profile) : profile_(profile) {}
@@ -40,11 +41,11 @@ class V2View final : public View {
   [[nodiscard]] bool AllowsNodeName(std::string_view node) const override;
 
  private:
-  // `must_decode`: true to show decoded elements, even if the stored bytes could be passed through.
+  // `must_decode`: true to show decoded elements even if the reader could decode the stored bytes.
   [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout, const ViewContext& context,
                                             bool must_decode) const;
-  // Shows a stored v2 array to readers that support every v2 array.
+  // Shows an array that is stored as v2 to readers that support every v2 array.
   [[nodiscard]] Result<ArrayView> ShowStoredV2(const ArrayMetadata& metadata,
                                                const ArrayLayout& layout,
                                                const ViewContext& context) const;

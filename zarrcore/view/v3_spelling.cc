@@ -49,7 +49,8 @@ void SpellZstd(CodecSpec& codec) {
   KeepOnly(codec.configuration, {"level", "checksum"});
 }
 
-// Only writers need blosc's parameters. Readers use the header of the compressed data.
+// Spells the parameters of blosc with defaults for missing ones. Only writers use them; readers use
+// the header of the compressed data.
 void SpellBlosc(CodecSpec& codec, const DataType& type) {
   const BloscParameters parameters = BloscParametersOf(codec, type.item_size);
   Json& configuration = codec.configuration;
@@ -87,7 +88,8 @@ Json DataTypeInTodaysSpelling(const DataType& type) {
   if (!document.is_object() || !document.contains("name")) return document;
   const Json& configuration = MemberOrNull(document, "configuration");
   if (configuration.is_null() || configuration.empty()) {
-    // A data type with unknown members stays an object.
+    // A data type with a name only is spelled as a string; one with unknown members stays an
+    // object.
     const bool says_more =
         UnknownMember(document, {"name", "configuration", "must_understand"}).has_value();
     if (!says_more) return document["name"];

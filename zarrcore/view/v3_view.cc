@@ -48,7 +48,7 @@ class V3ViewImplementation final : public View {
     Json json = metadata.document;
     json["zarr_format"] = 3;
     json["shape"] = metadata.shape;
-    json.erase("extensions");  // a member of the 2022 drafts, which is always empty here
+    json.erase("extensions");  // a member of the 2022 drafts; a list with entries was refused
     // Some writers write null instead of omitting these members. Few readers accept null.
     for (const char* member : {"attributes", "dimension_names", "storage_transformers"}) {
       if (const auto found = json.find(member); found != json.end() && found->is_null()) {
@@ -85,8 +85,8 @@ class V3ViewImplementation final : public View {
     if (metadata.is_stored_as_v2() && json.contains("attributes")) {
       json["attributes"] = WithoutNczarr(std::move(json["attributes"]));
     }
-    // The zarr.json of a sharded array is never passed through, because its chunk grid and codecs
-    // change.
+    // The stored zarr.json is shown unchanged if it means the same. That of a sharded array never
+    // does, because chunk grid and codecs differ.
     const bool passes = metadata.stored && !metadata.stored->is_v2 && metadata.notes.empty() &&
                         MeansTheSame(json, metadata.document);
     view.documents.push_back(
@@ -115,8 +115,8 @@ class V3ViewImplementation final : public View {
       notes = std::move(shown.notes);
       if (shown.attributes != metadata.attributes) json["attributes"] = std::move(shown.attributes);
     }
-    // A group passes through even if its "consolidated_metadata" is null. Some writers write null
-    // if there are no consolidated metadata, and readers accept null.
+    // The stored zarr.json of a group is shown unchanged even if its "consolidated_metadata" is
+    // null. Some writers write null if there are no consolidated metadata, and readers accept it.
     const bool is_changed = metadata.consolidated_metadata != Json::value_t::null ||
                             json.contains("extensions") || !metadata.notes.empty() ||
                             (!notes.empty() && json != metadata.document);
@@ -135,7 +135,7 @@ class V3ViewImplementation final : public View {
     return metadata.consolidated_metadata == Json::value_t::object ? kDocumentName : "";
   }
 
-  // The format is that of the core specification, "Consolidated metadata".
+  // Writes the format that the core specification describes in "Consolidated metadata".
   std::string Consolidate(std::span<const NodeBelow> nodes) const override {
     std::string text = nodes.front().documents.front().bytes;
     text.resize(text.rfind('}'));

@@ -5,10 +5,11 @@
 
 namespace zarrfs {
 
-/// The v3 view. It rewrites every zarr.json unless the stored document is equivalent. chunk_grid
-/// has the innermost chunk shape, and codecs the innermost chain, including transposes before a
-/// sharding codec, in the spelling of the core specification 3.1. The stored consolidated_metadata
-/// describes the sharded arrays, so it is replaced. Attributes and dimension names stay.
+/// The v3 view. It rewrites every zarr.json unless the stored document is equivalent. In an array's
+/// zarr.json, chunk_grid has the shape of the innermost chunks, and codecs has the codecs of these
+/// chunks, including transposes before a sharding codec, in the spelling of the core specification
+/// 3.1. The stored consolidated_metadata describes the sharded arrays, so it is replaced.
+/// Attributes and dimension names stay.
 [[nodiscard]] const View& V3View();
 
 }  // namespace zarrfs

@@ -42,12 +42,12 @@ struct ArrayView {
   std::vector<Document> documents;
   ChunkNaming naming;
   ChunkEncoding encoding;
-  /// The file shown for each missing chunk. Null if missing chunks have no files.
+  /// The contents of the file shown for each missing chunk. Null if missing chunks have no files.
   std::shared_ptr<const FillChunk> fill_chunk;
-  std::vector<std::string> notes;  // what the documents omit or change, and why
+  std::vector<std::string> notes;  // lines for users: what the documents omit or change, and why
   /// True for an array of variable-length strings that is shown as one chunk of fixed-length
-  /// strings. The documents kTextDocument and kTextChunk are empty here; View::Assemble() makes
-  /// them after a scan of the strings.
+  /// strings. documents[kTextDocument] and documents[kTextChunk] are empty here; View::Assemble()
+  /// makes them after a scan of the strings.
   bool has_texts = false;
   /// The dimensions of the array as the view's readers see them. Only in views that share
   /// dimensions. `attributes`: for an array in the root group, the .zattrs in which
@@ -59,7 +59,7 @@ struct ArrayView {
 /// One group in a view.
 struct GroupView {
   std::vector<Document> documents;
-  std::vector<std::string> notes;  // which metadata are omitted or converted, and why
+  std::vector<std::string> notes;  // lines for users: which metadata were changed, and why
 };
 
 /// A group, or a node below it, as a view shows it. See View::Consolidate().
@@ -68,11 +68,11 @@ struct NodeBelow {
   std::span<const Document> documents;
 };
 
-/// When .zarray states the v3 fill value. Readers such as xarray mask the value that .zarray
-/// states.
+/// Decides when .zarray states the v3 fill value. Readers such as xarray mask the value that
+/// .zarray states.
 enum class FillPolicy {
-  kAuto,         // if _FillValue is the same value, or masking is harmless (v2_fill.h)
-  kKeep,         // even if that masks measured values; kAuto for bool or another _FillValue
+  kAuto,         // if _FillValue is that value, or masking it is harmless (v2_fill.h)
+  kKeep,         // even if readers then mask data; kAuto for bool or another _FillValue
   kMaterialize,  // never for readers that mask; missing chunks become files of fill values
   kAsStored,     // always; only views choose this policy, users cannot
 };
@@ -86,15 +86,15 @@ struct ViewContext {
   FillPolicy fill = FillPolicy::kAuto;
   bool is_in_root = true;                       // true for the root group and its direct children
   bool keeps_ome = false;                       // true if OME-Zarr metadata are not converted
-  CompressorSet compressors = kAllCompressors;  // the compressors that readers of the view support
+  CompressorSet compressors = kAllCompressors;  // compressors that the user says readers support
   // The names of the axes of the OME-Zarr 0.4 image that contains the array.
   std::span<const std::string> axes = {};
   std::string_view group_name = {};  // the last component of a group's path
 };
 
-/// The nodes that a view shows as one file each, in the folder of their parent group.
+/// Which nodes a view shows as one file each, in the folder of their parent group.
 enum class FileOf {
-  kNothing,  // none; nodes are folders of documents and chunks
+  kNothing,  // none; each node is a folder of documents and chunks
   kArrays,   // arrays; groups are folders of these files
   kGroups,   // groups; a group is also a folder of the groups below it
 };
@@ -119,23 +119,25 @@ class View {
   /// True if the view shows additional files in OME groups, such as METADATA.ome.xml.
   [[nodiscard]] virtual bool shows_files() const { return false; }
   [[nodiscard]] virtual FileOf file_of() const { return FileOf::kNothing; }
-  /// The suffix of the files of whole arrays or groups, such as ".npy".
+  /// The file name suffix of whole arrays or groups, such as ".npy"; "" if the view has no such
+  /// files.
   [[nodiscard]] virtual std::string_view suffix() const { return ""; }
-  /// Makes the file of a whole array or group, or the chunk of an array with ArrayView::has_texts.
-  /// kUnsupported with the reason if that is impossible.
+  /// Makes the file that shows a whole array or group, or the only chunk of an array with
+  /// ArrayView::has_texts. kUnsupported with the reason if that is impossible.
   [[nodiscard]] virtual Result<AssembledFile> Assemble(const FileSource& /*source*/) const {
     return Fail(ErrorCode::kUnsupported, "{} has no such files", name());
   }
   /// The name of the document by which the view's readers recognize an array.
   [[nodiscard]] virtual std::string_view ArrayDocumentName() const = 0;
-  /// The name of the consolidated document of a group, which repeats the documents of all nodes
-  /// below; "" if the group has none. The consolidated document replaces a document of this name
-  /// from ShowGroup().
+  /// The name of the document that repeats the documents of all nodes below a group (consolidated
+  /// metadata); "" if the group has none. This document replaces one of the same name from
+  /// ShowGroup().
   [[nodiscard]] virtual std::string_view ConsolidatedName(const GroupMetadata& metadata) const = 0;
-  /// True if groups that are stored as Zarr v2 keep their stored documents. Such a group shows a
-  /// consolidated document exactly if one is stored, regardless of options.
+  /// True if groups that are stored as Zarr v2 keep their stored documents. Such a group shows
+  /// consolidated metadata if and only if they are stored, regardless of options.
   [[nodiscard]] virtual bool keeps_stored_v2() const { return false; }
-  /// The bytes of the consolidated document. `nodes`: the group itself, then the nodes below it.
+  /// Returns the text of the document called ConsolidatedName(). `nodes`: the group itself, then
+  /// the nodes below it.
   [[nodiscard]] virtual std::string Consolidate(std::span<const NodeBelow> nodes) const = 0;
   /// True if readers identify a dimension only by its name (shared_dimensions.h). The .zattrs of an
   /// array in the root group then depends on the other arrays there, and ShareDimensions() makes
@@ -153,11 +155,11 @@ class View {
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
 };
 
-/// All views. The number of a view is its index in this span.
+/// Returns all views. The number of a view is its index in this span.
 [[nodiscard]] std::span<const View* const> AllViews();
 inline constexpr size_t kMaxViews = 7;
-/// Maximum number of documents of one node in one view. The last two are the consolidated document,
-/// and a file that is not part of Zarr.
+/// Maximum number of documents of one node in one view. The last two indexes are for consolidated
+/// metadata, and for a file that is not part of Zarr, such as METADATA.ome.xml.
 inline constexpr size_t kMaxDocuments = 6;
 inline constexpr size_t kSharedDocument = 1;  // the index of .zattrs in ArrayView::documents
 // For arrays with ArrayView::has_texts: the indexes of .zarray and of the only chunk in
@@ -175,7 +177,8 @@ using ViewSet = std::bitset<kMaxViews>;
 [[nodiscard]] ViewSet ListedViews();
 /// Parses view names separated by colons, such as "v2:v3"; nullopt if a name is unknown.
 [[nodiscard]] std::optional<ViewSet> ParseViews(std::string_view names);
-/// Formats a set as ParseViews() parses it, or with another separator for messages.
+/// Returns the names of `views` in the form that ParseViews() parses, or with another separator,
+/// for messages.
 [[nodiscard]] std::string ViewNames(const ViewSet& views, std::string_view separator = ":");
 
 }  // namespace zarrfs
