@@ -70,7 +70,7 @@ class Caretaker {
   NodeId options_file_ = 0;                            // the id of .zarrfs/options
   std::unordered_map<std::string, uint32_t> by_path_;  // the number of each node, by path
   std::map<uint64_t, uint32_t> by_block_;              // the number of each node, by its block
-  // The chunk naming of each array, by the number of its node.
+  // The chunk names of each array (see NamingIn()), by the number of its node.
   std::unordered_map<uint32_t, uint64_t> naming_;
   // The ids of folders that are not in the journal, by parent and name.
   std::map<std::pair<NodeId, std::string>, NodeId> made_;

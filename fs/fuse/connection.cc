@@ -185,8 +185,8 @@ std::string DifferentPromise(std::string_view then, std::string_view now) {
   }
   const fuse_init_out before = parse(then);
   const fuse_init_out after = parse(now);
-  // Only these fields are promises. The others, such as max_background, may differ between
-  // sessions.
+  // A later session must answer the same in these fields. The other fields, such as max_background,
+  // may differ.
   const std::tuple<std::string_view, uint32_t, uint32_t> fields[] = {
       {"major", before.major, after.major},
       {"minor", before.minor, after.minor},

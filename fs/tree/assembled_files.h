@@ -42,7 +42,7 @@ namespace zarrfs {
 
 class AssembledFiles {
  public:
-  struct State;  // the identity of a file's newest version
+  struct State;  // identifies the newest version of a file
   struct Version {
     uint64_t number = 0;  // the number of this version, unique across processes
     AssembledPtr file;

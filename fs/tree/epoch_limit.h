@@ -34,7 +34,7 @@ class EpochLimit {
   void CountMemory(const EpochTable::Usage& usage);
 
   const uint64_t limit_;
-  MemoryBudget::Share memory_;  // the memory of the epochs at the last Sweep()
+  MemoryBudget::Share memory_;  // the memory that the epochs used at the last Sweep()
   std::vector<std::shared_ptr<EpochTable>> marked_;
 };
 

@@ -133,7 +133,7 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
 }
 
 // Returns the names below a group that belong or may belong to nodes or files. Sets `has_others` if
-// the folder has or may have other names.
+// the group's folder has or may have names that are not returned.
 Result<Valid<std::vector<std::string>>> NamesBelow(const Nodes& nodes, const Node& group,
                                                    bool& has_others) {
   const Hierarchy& hierarchy = nodes.hierarchy();

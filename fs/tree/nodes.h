@@ -96,7 +96,8 @@ class Nodes {
     return WhyGone(node, check_age());
   }
 
-  /// Owner, permissions and times for entries of a node. Works even for a node that was never read.
+  /// Returns the owner, permissions and times for entries of a node, even of a node that was never
+  /// read.
   [[nodiscard]] ObjectInfo InfoOf(const CurrentNode& node) const;
 
   /// The id of a node's folder in a view.
@@ -107,8 +108,8 @@ class Nodes {
   /// The views whose folders the root of the mount lists, or the only view.
   [[nodiscard]] const ViewSet& listed_views() const { return listed_; }
 
-  /// The record of the node that owns the object or folder with this key; null if no such node was
-  /// used. If no node was seen at a path, the path may be an object of the array above it.
+  /// Returns the record of the node that owns the object or folder with this key; null if no such
+  /// node was used. If no node was seen at a path, the path may be an object of the array above it.
   [[nodiscard]] NodeRecord* OwnerOf(std::string_view key) const;
 
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }

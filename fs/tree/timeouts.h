@@ -47,12 +47,12 @@ class Timeouts {
   /// Returns the timeout of the name of an object that last changed at `ctime_ns`, according to an
   /// answer with this validity.
   [[nodiscard]] double Name(int64_t ctime_ns, Validity validity) const;
-  /// The timeout of an absent name.
+  /// Returns the timeout of a name that does not exist.
   [[nodiscard]] double Absence(Validity validity) const;
   /// The timeout of the name of a chunk outside the bounds of its array. The array may grow at any
   /// moment.
   [[nodiscard]] double BeyondGrid() const { return immutable_ || ttl_ ? Absence({}) : 0; }
-  /// The timeout of the names of a node's folder and documents.
+  /// Returns the timeout of the names of a node's folder and documents.
   [[nodiscard]] double Node(const zarrfs::Node& node) const {
     return Name(node.info.version.ctime_ns, node.freshness.validity());
   }

@@ -245,7 +245,7 @@ Result<Entry> Tree::Attributes(NodeId id) {
     entry = location ? entries_.Chunk(*target->range, target->view, target->chunk, *location,
                                       target->epoch)
                      : Fail(location);
-    if (entry) entry->id = id;  // the inode has its epoch modulo kEpochs
+    if (entry) entry->id = id;  // an inode contains its epoch only modulo kEpochs
     // Readers would treat any other error as an absent chunk. After kStale, the kernel looks up the
     // name again, and finds a file that cannot be read.
     if (!entry && entry.error().code != ErrorCode::kWouldBlock) {

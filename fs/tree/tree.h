@@ -150,7 +150,7 @@ class Tree {
   Result<Entry> LookUpStatus(NodeId folder, const std::string& name);
   // Looks up "." and "..", with which the kernel finds an inode by the id in a file handle.
   Result<Entry> LookUpHandle(NodeId id, const std::string& name);
-  // The id of the parent of a folder.
+  // Returns the id of the parent of a folder.
   Result<NodeId> ParentOf(NodeId id);
   // Returns the entry of the root. Waits at most RootCheck::kTimeout, because the path to .zarrfs
   // leads through the root.

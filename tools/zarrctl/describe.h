@@ -31,11 +31,11 @@ std::vector<uint64_t> CoordinatesOf(uint64_t chunk, const ChunkGrid& grid);
 /// Returns the name of the chunk with number `chunk` in `grid`, such as "0.3.1".
 std::string ChunkName(uint64_t chunk, const ChunkGrid& grid);
 
-/// The fill value in the spelling of the current v3 specification. Fill values of extension types
-/// are spelled as in the metadata.
+/// Returns the fill value in the spelling of the current v3 specification. Fill values of extension
+/// types are spelled as in the metadata.
 Json FillValueJson(const ArrayMetadata& metadata);
 
-/// "group", "array", or "unusable" if the node's documents cannot be used.
+/// Returns "group", "array", or "unusable" if the documents of the node cannot be used.
 std::string NodeType(const Node& node);
 
 /// How a view shows an array.

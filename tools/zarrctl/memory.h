@@ -1,4 +1,4 @@
-// Lets the threads of a command share the memory budget.
+// Lets the threads of a command share the memory budget of the process.
 #pragma once
 
 #include <new>

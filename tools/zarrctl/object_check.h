@@ -18,7 +18,7 @@ namespace zarrfs::ctl {
 /// Checks the objects of one array. Thread-safe.
 class ObjectCheck {
  public:
-  /// The node in `array` must have chunks.
+  /// `array` must be an array whose `chunks` are not null.
   explicit ObjectCheck(NodePtr array);
 
   /// Returns why the contents of chunks are not checked; nullopt if they are.

@@ -61,7 +61,7 @@ void Print(fmt::format_string<Args...> format, Args&&... args) {
 /// Flushes stdout. Returns `code`, or kExitSystem with an error on stderr if writing failed.
 int FinishOutput(int code);
 
-/// Prints "zarrctl: message" on stderr. Returns `code`.
+/// Prints "zarrctl: " and `message` on stderr. Returns `code`.
 int Complain(std::string_view message, int code = kExitWrong);
 
 /// Prints an error on stderr. Returns the exit code for the error.

@@ -22,7 +22,7 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
-  /// Appends bytes. Uses one buffer of memory, regardless of the size.
+  /// Appends bytes. Uses one buffer of a fixed size, regardless of the size of the file.
   [[nodiscard]] Result<void> Append(std::span<const std::byte> bytes);
   [[nodiscard]] Result<void> Append(std::string_view text) {
     return Append(std::as_bytes(std::span(text)));

@@ -31,18 +31,18 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   // These functions may be called from any thread. AddFound() counts work as it is discovered.
-  // Begin() ends this phase and adds `found` to the total. AddDone() and AddBytes() then count
-  // completed work. A total of 0 means that it is unknown.
+  // Begin() ends this phase and adds `found` to the total. After that, AddDone() and AddBytes()
+  // count completed work. A total of 0 means that the total is unknown.
   void AddFound(uint64_t count = 1) { found_.fetch_add(count, std::memory_order_relaxed); }
   void Begin(uint64_t found = 0);
   void AddDone(uint64_t count = 1) { done_.fetch_add(count, std::memory_order_relaxed); }
   void AddBytes(uint64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
-  /// Removes the line until it is drawn next, so another line can be printed.
+  /// Removes the progress line until it is drawn next, so another line can be printed.
   void Hide();
   /// Calls `print`, which prints lines. The progress line is removed before the call and not drawn
   /// during it.
   void Above(const std::function<void()>& print);
-  /// Removes the line permanently, like the destructor.
+  /// Removes the progress line permanently, like the destructor.
   void End();
 
  private:

@@ -35,7 +35,8 @@ LinkPolicy& LinksToFollow() {
   return links;
 }
 
-// The commit of an Icechunk repository to read, and where its virtual chunks may be.
+// The commit of an Icechunk repository to read, and the locations from which its virtual chunks may
+// be read.
 struct CommitToRead {
   std::string at;
   std::vector<VirtualPrefix> prefixes;

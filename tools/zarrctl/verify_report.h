@@ -49,7 +49,7 @@ class VerifyReport {
   /// Adds an array that could not be checked completely.
   void AddUnchecked(const std::string& path, std::string_view what, const std::string& reason);
 
-  /// Adds a note about something other than damage.
+  /// Adds a remark about a node or document that is not damaged.
   void AddNote(const std::string& key, const std::string& note);
   /// Adds a file that does not belong to any array or group.
   void AddStray(const std::string& key);

@@ -95,8 +95,8 @@ struct ChunkMap {
 [[nodiscard]] Result<std::vector<uint64_t>> ParseSlice(std::string_view text,
                                                        const ChunkGrid& grid);
 
-/// Returns the first slice that has a stored chunk. If none is found in the first few shards,
-/// returns a slice with a damaged chunk, or zeros.
+/// Returns the first slice that has a stored chunk. If the first few shards have none, returns a
+/// slice with a damaged chunk, or zeros.
 [[nodiscard]] Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source);
 
 }  // namespace zarrfs::ctl

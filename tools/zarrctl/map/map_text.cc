@@ -55,7 +55,8 @@ class TextMap {
     }
     if (map.by == MapBy::kOrder && map.is_exact() && map.longest > 0) {
       const uint64_t digits = Digits(map.longest - 1);
-      // Leaves a blank between numbers, except between numbers of one digit.
+      // Tries cells with room for a blank between numbers. Numbers of one digit may do without the
+      // blank.
       for (const uint64_t wide : {digits + 1, digits}) {
         if (has_numbers_ || (wide > 1 && wide == digits)) break;
         if (map.grid_columns * wide + Boundaries() > room) continue;

@@ -39,8 +39,8 @@ class PageBudget {
   [[nodiscard]] std::string WhyNoPicture() const;
   void CountPicture() { ++pictures_; }
 
-  /// Reserve `bytes` of the page's size. Return false if they do not fit. Pictures leave room for
-  /// text.
+  /// Reserves `bytes` of the page's size. Returns false if they do not fit. TakePicture() leaves
+  /// room for text.
   [[nodiscard]] bool TakeText(uint64_t bytes);
   [[nodiscard]] bool TakePicture(uint64_t bytes);
 

@@ -18,7 +18,8 @@ inline constexpr Colour kNotStoredColour = {0xf4, 0xf1, 0xea};
 inline constexpr Colour kNoShardColour = {0xc8, 0xc8, 0xc8};
 inline constexpr Colour kLineColour = {0x55, 0x55, 0x55};
 
-/// A palette for numbers: some special entries, followed by the colours for 0 to 1.
+/// A palette that begins with entries for special colours, followed by the colours for numbers from
+/// 0 to 1.
 class NumberPalette {
  public:
   explicit NumberPalette(std::vector<Colour> first);

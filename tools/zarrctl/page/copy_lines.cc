@@ -12,7 +12,8 @@
 namespace zarrfs::ctl {
 namespace {
 
-// The path of the node's file or folder in a view; nullopt if the view does not show the node.
+// Returns the path, in the mount, of a node's file or folder in a view; nullopt if the view does
+// not show the node.
 std::optional<std::string> PathIn(const CopyPlaces& places, const ViewPaths& paths,
                                   std::string_view view) {
   const auto number = ViewNumber(view);

@@ -27,7 +27,7 @@ struct PageNode {
 
 struct PageNodes {
   std::vector<PageNode> nodes;             // each group comes before the nodes below it
-  std::string why_not_all;                 // why nodes may be missing; "" if `nodes` is complete
+  std::string why_not_all;                 // why nodes may be missing here; "" if none are
   std::map<std::string, OmeImage> images;  // by the key of the array with the lowest resolution
   // Maps the keys of an image's other arrays to the key of the array with the lowest resolution.
   std::map<std::string, std::string> other_levels;

@@ -125,7 +125,8 @@ class SectionMaker {
       }
     }
     AddLeftOut();
-    // The arrays of an image are usually directly below its group.
+    // If the group is an OME-Zarr image, the array with its picture is usually directly below the
+    // group.
     const std::string below = of_.path.empty() ? "" : of_.path + "/";
     const auto image = context_.found.images.lower_bound(below);
     if (image != context_.found.images.end() && FolderOf(image->first) == of_.path) {

@@ -24,8 +24,8 @@ struct ParquetColumn {
   }
 };
 
-/// The contents of the file. All columns must have the same number of rows, below 2^31, and each
-/// must have less than 2 GiB.
+/// Returns the contents of a Parquet file with these columns. All columns must have the same number
+/// of rows, below 2^31, and each must have less than 2 GiB.
 [[nodiscard]] Result<std::string> MakeParquet(const std::vector<ParquetColumn>& columns);
 
 }  // namespace zarrfs::ctl
