@@ -173,7 +173,7 @@ bool CacheRoute::IsSilent(const Cache& cache, Clock::time_point heard,
 }
 
 void CacheRoute::OnSilent(Cache& cache, Clock::time_point heard, Clock::time_point now) {
-  if (now - cache.heard < timeout_) return;  // the cache still sends other replies
+  if (now - cache.heard < timeout_) return;  // the cache is alive: it still sends other replies
   LeaveAlone(cache,
              fmt::format("it was silent for {} ms",
                          std::chrono::duration_cast<milliseconds>(now - heard).count()),

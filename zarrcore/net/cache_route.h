@@ -38,7 +38,7 @@ class CacheRoute {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// How long a cache is skipped after a failure.
+  /// How long no requests are sent to a cache after it has failed.
   static constexpr std::chrono::seconds kLeftAlone{60};
   /// A cache is skipped after this many consecutive wrong replies.
   static constexpr int kMaxWrong = 8;
@@ -90,7 +90,7 @@ class CacheRoute {
     bool is_again = false;
   };
 
-  // The value of X-Zarrfs-At for a request without a version.
+  // Returns the value of X-Zarrfs-At for a request without a version.
   [[nodiscard]] std::string NumberAt(const Cache& cache, std::string_view url,
                                      int64_t now_ms) const;
   void LeaveAlone(Cache& cache, std::string_view why, Clock::time_point now);

@@ -60,7 +60,7 @@ struct FetchAnswer {
   uint64_t id = 0;          // FetchRequest::id; 0 in a server's first message and in log messages
   uint64_t generation = 0;  // the generation of the answering server
   std::optional<ErrorCode> error = {};
-  uint64_t size = 0;  // the size of the object
+  uint64_t size = 0;  // the size of the whole object
   int64_t modified_ns = 0;
   uint64_t offset = 0;
   uint64_t length = 0;  // the number of bytes written to shared memory

@@ -23,12 +23,12 @@
 
 namespace zarrfs {
 
-/// Where objects are fetched from: the store of the mount, or a prefix of virtual=.
+/// A store to which requests are sent: that of the mount, or a prefix of virtual=.
 struct Origin {
   Origin(const RemoteSource& of, size_t connections)
       : source(WithProfile(of)), addresses(source), route(source.options), limit(connections) {}
 
-  /// False for the store of a mount of local files.
+  /// False if the mount's own store is a local folder, so it has no address.
   [[nodiscard]] bool exists() const { return !source.url.empty(); }
   [[nodiscard]] std::string UrlOf(const FetchRequest& request) const {
     return request.key.empty() ? source.url : source.url + '/' + PercentEncode(request.key);

@@ -30,7 +30,7 @@ class FetchPolicy {
   static constexpr Milliseconds kMaxPause{5000};
   /// Time limit of requests before the store's first response, to detect a wrong address early.
   static constexpr Milliseconds kFirstTimeout{10'000};
-  /// Minimum time limit of an attempt, even if the deadline of its request is earlier.
+  /// An attempt may take at least this long, even if the deadline of its request is earlier.
   static constexpr Milliseconds kMinAttempt{1000};
   /// How often a request checks whether the credentials that it waits for have been found.
   static constexpr Milliseconds kWaitForKey{50};
@@ -45,7 +45,7 @@ class FetchPolicy {
   FetchPolicy(const RemoteOptions& options, uint32_t seed)
       : connections_(options.connections), bandwidth_(options.bandwidth), random_(seed) {}
 
-  /// The deadline of a request that arrives at `now`.
+  /// Returns the deadline of a request that arrives at `now`.
   [[nodiscard]] static Time DeadlineOf(const Origin& origin, Time now);
 
   /// True if a job requests data: part of an object with a known version. All other requests are
@@ -65,17 +65,18 @@ class FetchPolicy {
   /// The earliest time when DueAt() may return another result, unless a running request ends
   /// before.
   [[nodiscard]] Time NextChange(const FetchJob& job, size_t running, Time now) const;
-  /// The error of a job for which DueAt() returns kTooLate: the error of the job's last attempt.
+  /// Returns the error of a job for which DueAt() returns kTooLate: that of its last attempt, or
+  /// kTimedOut if it has none.
   [[nodiscard]] static Error TooLate(const FetchJob& job);
 
-  /// Records that the request of a job is being sent.
+  /// Must be called when the request of a job is sent.
   void OnBegin(FetchJob& job, Time now);
-  /// Records that the request of a job has ended, after `received` bytes.
+  /// Must be called when the request of a job has ended, after `received` bytes.
   void OnEnd(FetchJob& job, uint64_t received);
 
   /// Delays a job whose signing key is not available yet.
   static void WaitForKey(FetchJob& job, Time now);
-  /// The time limit of an attempt that begins at `now`.
+  /// Returns the time limit of an attempt that begins at `now`.
   [[nodiscard]] static Milliseconds LimitOf(const FetchJob& job, Time now);
   /// Makes a job, whose request to a cache failed, try the store at `now`.
   static void AskStore(FetchJob& job, Time now) {

@@ -30,7 +30,7 @@ using std::chrono::milliseconds;
 
 // While this many requests are unanswered, no further ones are received from the channel.
 constexpr size_t kMaxJobs = 8192;
-// How many times a cache is checked for silence within CacheRoute::timeout().
+// Caches are checked for silence this many times within CacheRoute::timeout().
 constexpr int kLooks = 4;
 
 using Job = FetchJob;
@@ -67,13 +67,15 @@ class FetchServer {
   bool Receive();  // false if the channel is closed
   void Take(FetchRequest request);
   void AbandonAll();
-  // Starts requests that are due. Requests for names come before requests for data.
+  // Sends the requests that are due. Requests for names come before requests for data; see
+  // FetchPolicy::IsData().
   void BeginDue();
   void Begin(Jobs::iterator job);
   void End(CURL* handle, CURLcode code);
   // Moves a job whose transfer has ended from running_ to the front of waiting_.
   void Stop(Jobs::iterator job);
-  // Directs `get`, the next attempt of a job, to a cache, unless it must go to the store.
+  // Sends the next attempt of a job, `get`, to a cache instead of the store, if a cache may be
+  // used.
   static void ChooseCache(Job& job, HttpGet& get);
   // If the reply came from a cache and cannot be used, makes the job try the store at once and
   // returns true.
@@ -248,7 +250,7 @@ void FetchServer::End(CURL* handle, CURLcode code) {
   FetchChannel::Count(channel_.memory, job->request.kind, reply.received);
   policy_.OnEnd(*job, reply.received);
   Stop(job);
-  // The received bytes are moved out of the job. If the request must be repeated, they are freed.
+  // Moves the received bytes out of the job, so they are freed if the request must be repeated.
   Decide(job, reply, std::exchange(job->own, {}));
 }
 

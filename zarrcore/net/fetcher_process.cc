@@ -46,7 +46,7 @@ void IgnoreSignals() {
 FetchChannel CloseAllBut(const FetchChannel& channel) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
-  constexpr int kHigh = 100;  // above the numbers of the descriptors that are assigned below
+  constexpr int kHigh = 100;  // above the standard descriptors
   const int server = fcntl(channel.server.get(), F_DUPFD_CLOEXEC, kHigh);
   const int memory = fcntl(channel.memory.get(), F_DUPFD_CLOEXEC, kHigh);
   const auto first = static_cast<unsigned>(std::min(server, memory));
@@ -62,7 +62,7 @@ const char* WhySameUser(const FetcherNeeds& needs, const DiskCache* disk) {
   return disk != nullptr ? "disk_cache" : "";
 }
 
-// The rules of the sandbox. The process may write only to the folder of the disk cache.
+// Returns the rules of the sandbox. They allow changes only in the folder of the disk cache.
 SandboxRules RulesFor(const FetcherNeeds& needs, const DiskCache* disk) {
   SandboxRules rules{.readable = needs.readable, .writable = {"/dev/null"}, .network = true};
   // Names the folder by its descriptor, because its path may lead to another folder since it was
@@ -110,7 +110,7 @@ void RunFetcher(const RemoteSource& of, const FetchChannel& channel, pid_t paren
     on_refused = [watch] { watch.LookNow(); };
   }
   RunFetchServer(source, own, std::move(disk), on_refused);
-  // Exits without waiting for threads, which may be waiting for credentials.
+  // Exits without waiting for the other threads, because one may hang while it gets credentials.
   _exit(0);
 }
 

@@ -1,4 +1,4 @@
-// FetcherProcess: the process that fetches objects, as seen by its parent.
+// FetcherProcess: starts and ends the process that fetches objects.
 #pragma once
 
 #include <sys/types.h>
@@ -45,7 +45,8 @@ class FetcherProcess {
   /// Kills the process and the programs that it has started, and waits up to 2 s for the process to
   /// exit. Returns the status of the process as from waitpid(2); nullopt if it is unknown.
   std::optional<int> Kill();
-  /// Releases ownership of the process. The caller must then wait for the child.
+  /// Releases ownership of the process and returns its id. The caller must then wait for it
+  /// (waitpid).
   [[nodiscard]] pid_t Release();
   /// Forgets the process without ending it. Must be called in another child that the parent has
   /// forked, because that child does not own the process.

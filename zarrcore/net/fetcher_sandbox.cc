@@ -53,7 +53,7 @@ constexpr const char* kOfTheSystem[] = {
     "/dev/random",
     "/dev/null",
 };
-// Environment variables that name files.
+// Environment variables that name files which libcurl, OpenSSL or the resolver read.
 constexpr const char* kVariables[] = {
     "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
     "AWS_CA_BUNDLE", "OPENSSL_CONF", "HOSTALIASES",
@@ -69,7 +69,7 @@ void Add(std::string path, std::vector<std::string>& paths) {
   if (!path.empty()) paths.push_back(std::move(path));
 }
 
-// Device and inode of the file at the path, following links.
+// Returns device and inode of the file at `path`, following links; zeros if it does not exist.
 std::pair<dev_t, ino_t> IdentityOf(const std::string& path) {
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) return {};

@@ -13,7 +13,7 @@ namespace {
 
 // An IPv6 address in network byte order. An IPv4 address is mapped into ::ffff:0:0/96.
 using AddressBytes = std::array<uint8_t, 16>;
-constexpr size_t kV4 = 12;  // offset of the IPv4 address
+constexpr size_t kV4 = 12;  // offset of a mapped IPv4 address in AddressBytes
 
 struct Network {
   const char* address;

@@ -24,7 +24,7 @@ constexpr size_t kMaxErrorText = 16u << 10;
 constexpr uint64_t kMaxRetryAfter = 3600;
 constexpr uint64_t kMaxAge = 10ULL * 365 * 86400;
 
-// Parses a number of seconds, and limits it to `most`; 0 if `text` is not a number.
+// Parses a number of seconds. Returns at most `most`; 0 if `text` is not a number.
 int64_t ParseSeconds(std::string_view text, uint64_t most) {
   return static_cast<int64_t>(std::min(NumberFrom<uint64_t>(text).value_or(0), most));
 }

@@ -26,16 +26,16 @@ struct HttpGet {
   /// such as a listing. A range of length 0 requests the whole object but uses none of its bytes,
   /// to learn the version of an object that is empty or ends before a range.
   std::optional<ByteRange> range = {};
-  std::span<std::byte> into;  // as long as the range, or the maximum size of a whole response
-  bool is_s3 = false;         // decides which certificates are trusted
-  bool uses_netrc = false;    // use the user names and passwords of ~/.netrc
+  std::span<std::byte> into;  // receives the bytes; its size limits a whole response
+  bool is_s3 = false;         // true for S3; see CertificatesFile()
+  bool uses_netrc = false;    // send user names and passwords of ~/.netrc
   /// The address of a cache, which gets this request in the form for HTTP proxies. "" to send the
   /// request to the server of `url`, or to the proxy that the environment names.
   std::string proxy = {};
   bool is_guarded = false;  // connect only to addresses that MayConnect() allows
-  /// The host for MayConnect(); "" for the host of `url`.
+  /// The host that is passed to MayConnect(); "" for the host of `url`.
   std::string guard_host = {};
-  int64_t limit_ms = 60'000;  // the time limit until the last byte
+  int64_t limit_ms = 60'000;  // the time limit of the whole GET
 };
 
 /// The result of a GET.

@@ -87,8 +87,8 @@ struct RemoteSource {
   SecretTexts secrets;
   std::string problem;  // why no request may be sent; "" if requests may be sent
 
-  /// True for a prefix of virtual=, which only references of a repository use. Its objects are read
-  /// without ~/.netrc, and only at addresses that MayConnect() allows.
+  /// True for a prefix of virtual=, where virtual chunks are read. Its objects are requested
+  /// without ~/.netrc, and only from addresses that MayConnect() allows.
   bool is_virtual = false;
   /// The prefixes of virtual= that are not local. FetchRequest::store is the index of a prefix plus
   /// 1.

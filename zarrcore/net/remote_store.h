@@ -24,7 +24,7 @@ namespace zarrfs {
 struct RemoteStoreOptions {
   std::string name = {};       // see RemoteSource::name
   bool is_listed = false;      // true for a bucket
-  std::string some_key = {};   // a key that must exist, if the root need not be a node
+  std::string some_key = {};   // if set, opening the store checks this key, not the root
   bool never_changes = false;  // if true, objects without ETag and Last-Modified are accepted
   uint32_t uid = 0;            // the owner of all objects and folders
   uint32_t gid = 0;

@@ -22,7 +22,8 @@ struct Failure {
   int64_t until_ns;
 };
 
-// The state shared by a store, its objects and its streams. Thread-safe.
+// The failures that a RecentFailures store has seen, shared with its objects and streams.
+// Thread-safe.
 class Failures {
  public:
   explicit Failures(RecentFailuresTimes times) : times_(times) {}

@@ -1,5 +1,5 @@
-// The answers that RecentAnswers remembers: documents, versions of other objects, absences and
-// listings.
+// The answers that RecentAnswers remembers: documents, versions of other objects, keys that do not
+// exist, and listings.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ namespace zarrfs {
 /// (codec/widen.h), then converted to `type`, then put into the file's byte order.
 struct ElementForm {
   DataType type;         // the type in the file
-  bool is_wide = false;  // true if Widen() is applied first
+  bool is_wide = false;  // true if Widen() is applied to elements first
   bool is_converted =
       // True if elements are converted to `type`, a number or text type. An element that `type`
       // cannot represent is kDamaged.
@@ -37,7 +37,7 @@ struct ElementForm {
 
 /// The part of a file that holds all elements of one array.
 struct FilePart {
-  uint64_t offset = 0;    // the position in the file, in bytes
+  uint64_t offset = 0;    // where the part begins in the file, in bytes
   uint64_t elements = 0;  // number of elements
   size_t array = 0;       // the index of the array in FileSource::arrays
   ElementForm form;

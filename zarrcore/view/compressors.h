@@ -13,7 +13,7 @@ namespace zarrfs {
 inline constexpr std::array<std::string_view, 7> kCompressors = {"gzip", "zlib", "zstd", "bz2",
                                                                  "lz4",  "lzma", "blosc"};
 
-/// A set of compressors, by their index in kCompressors.
+/// A set of compressors. Bit n stands for kCompressors[n].
 using CompressorSet = std::bitset<kCompressors.size()>;
 inline constexpr CompressorSet kAllCompressors = (1U << kCompressors.size()) - 1;
 
@@ -24,7 +24,7 @@ inline constexpr CompressorSet kAllCompressors = (1U << kCompressors.size()) - 1
 
 /// Parses ids separated by colons, such as "zlib:blosc", or "none". nullopt if an id is unknown.
 [[nodiscard]] std::optional<CompressorSet> ParseCompressors(std::string_view ids);
-/// Formats a set so that ParseCompressors() can parse it.
+/// Returns the ids of the compressors in `set` in the form that ParseCompressors() parses.
 [[nodiscard]] std::string CompressorNames(const CompressorSet& set);
 
 }  // namespace zarrfs

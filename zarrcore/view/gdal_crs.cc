@@ -43,7 +43,8 @@ std::string_view AssetOf(const Json& entry) {
   return "";
 }
 
-// True if `multiscales` lists the array at path `below`, or the group that contains the array.
+// True if a group's attribute `multiscales` lists the array at the path `below`, which is relative
+// to the group, or the group that contains the array.
 bool IsInPyramid(const Json& attributes, std::string_view below) {
   const Json& layout = MemberOrNull(MemberOrNull(attributes, "multiscales"), "layout");
   return layout.is_array() && std::ranges::any_of(layout, [&](const Json& entry) {

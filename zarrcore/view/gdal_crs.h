@@ -1,4 +1,4 @@
-// The coordinate system of an array in the form that GDAL reads, the attribute `_CRS`.
+// Makes the attribute `_CRS`, from which GDAL reads the coordinate system of an array.
 #pragma once
 
 #include <string>

@@ -196,7 +196,7 @@ class FilePlan {
 
   const FileSource& source_;
   const int version_;
-  std::vector<ArrayDimensions> dimensions_of_;  // in the order of source_.arrays
+  std::vector<ArrayDimensions> dimensions_of_;  // those of each array in source_.arrays
   SharedDimensions shared_;
   std::string records_;  // the name of the record dimension, whose length is 0; "" if none
   std::vector<Planned> variables_;
@@ -229,7 +229,7 @@ class NcViewImplementation final : public View {
                               const ViewContext& /*context*/) const override {
     if (metadata.grid_only) return tl::unexpected(*metadata.grid_only);
     if (metadata.data_type.kind == DataKind::kString) {
-      // The lengths of the strings are determined later, when the file is made.
+      // Whether the strings fit into the file is known only after a scan, when the file is made.
       return layout.inner_texts.map([](const VlenChain&) { return ArrayView{}; });
     }
     const auto elements = NcElementsOf(metadata, 5, std::nullopt);

@@ -32,7 +32,7 @@ class HeaderWriter {
     text_ += bytes;
     text_.resize((text_.size() + 3) / 4 * 4, '\0');
   }
-  // Writes the tag and length of a list. An empty list has the tag ABSENT, 0.
+  // Writes the tag and the length of a list. The tag of an empty list is 0 (ABSENT).
   void List(Tag tag, size_t count) {
     Big(count == 0 ? 0 : static_cast<uint32_t>(tag), 4);
     Count(count);

@@ -50,10 +50,10 @@ struct ReaderProfile {
   /// True if the reader uses the fill value for missing chunks and masks nothing, so .zarray may
   /// state any value.
   bool takes_fill_literally = false;
-  bool takes_complex_fill = true;  // true if complex types may have the fill value [re, im]
+  bool takes_complex_fill = true;  // true if complex fill values may be [re, im]
   bool takes_text_fill = true;     // true if fixed-length strings may have a fill value
   bool takes_all_uint64_fill = true;
-  /// True if _FillValue stays in .zattrs, as a number of the array's type.
+  /// True if _FillValue stays in .zattrs even if .zarray states the same value.
   bool keeps_fill_attribute = false;
   bool needs_typed_fill = false;  // true if TypeFillAttribute() must state the type of _FillValue
 
@@ -73,11 +73,12 @@ struct ReaderProfile {
   bool has_consolidated_metadata = false;
   // True if OME-Zarr 0.5 is shown as 0.4, with the files of OME groups; see ome.h.
   bool shows_ome_04 = false;
-  bool has_cf_time = false;       // true if dates are numbers with CF attributes
+  bool has_cf_time = false;       // true if dates are shown as integers with CF attributes
   bool is_gdal = false;           // true if coordinate systems are shown as _CRS; see gdal_crs.h
   bool takes_empty_names = true;  // true if the reader accepts an attribute with an empty name
   bool is_netcdf = false;         // true if NCZarr reserves attribute names; see nczarr.h
-  // True if attributes may only be numbers, booleans, lists of numbers, strings and objects.
+  // True if the reader accepts only numbers, booleans, lists of numbers, strings and objects as
+  // attributes.
   bool needs_plain_attributes = false;
   /// True if the reader identifies a dimension in the whole store only by its name; see
   /// shared_dimensions.h.
@@ -85,7 +86,7 @@ struct ReaderProfile {
   bool needs_strict_json = false;  // true if NaN and infinities in attributes become strings
   // True if names of dimensions, attributes and nodes must be changed by PlainName(), or hidden.
   bool needs_plain_names = false;
-  // True if documents are in UTF-8. If false, non-ASCII characters are escaped.
+  // True if documents must have non-ASCII characters in UTF-8. If false, these are escaped.
   bool needs_utf8 = false;
 };
 

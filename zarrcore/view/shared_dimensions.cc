@@ -41,7 +41,7 @@ uint64_t LengthOfPlainName(const std::string& name, const std::map<uint64_t, Use
       ->first;
 }
 
-// True if the name ends in `_` and a number other than `length`.
+// True if `name` ends in `_` and a number other than `length`.
 bool EndsInOtherLength(std::string_view name, uint64_t length) {
   const size_t digits = name.find_last_not_of("0123456789") + 1;
   if (digits == 0 || digits == name.size() || name[digits - 1] != '_') return false;

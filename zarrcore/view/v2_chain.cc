@@ -243,7 +243,7 @@ class Translator {
   std::vector<size_t> axes_;
   V2Chain chain_;
   bool in_bytes_ = false;
-  bool has_filters_ = false;  // true if filters were added, except those for strings
+  bool has_filters_ = false;  // true if a filter was added, other than vlen-utf8 and vlen-bytes
   bool has_checksums_ = false;
 };
 

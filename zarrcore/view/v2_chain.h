@@ -1,4 +1,4 @@
-// Codec chains in Zarr v2: "order", byte order, "filters" and "compressor".
+// Translates codec chains of Zarr v3 to Zarr v2: "order", byte order, "filters" and "compressor".
 #pragma once
 
 #include <vector>
@@ -21,10 +21,10 @@ struct V2Chain {
   size_t filtered_item_size = 0;
   bool has_zstd = false;
   /// The size in bytes of the checksums before and after the encoded chunk. v2 readers do not
-  /// support these checksums, so chunk files omit them.
+  /// support these checksums, so chunk files leave them out.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
-  /// The checksums that chunk files omit, outermost first.
+  /// The checksums of stored chunks that chunk files leave out, outermost first.
   std::vector<Checksum> checksums = {};
 };
 

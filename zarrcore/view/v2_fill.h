@@ -19,7 +19,7 @@ namespace zarrfs {
 
 struct V2Fill {
   Json fill_value;                // the value for .zarray
-  bool must_make_chunks = false;  // true if missing chunks must have files
+  bool must_make_chunks = false;  // true if missing chunks must be shown as files of fill values
   std::vector<std::string> notes = {};
 };
 

@@ -81,7 +81,7 @@ Json V2FillOf(const FillBytes& fill, const DataType& type, char byte_order) {
       return EncodeBase64(stored);
     }
     case DataKind::kNullTerminatedBytes:
-      return EncodeBase64(fill);  // the whole item, because tensorstore accepts nothing shorter
+      return EncodeBase64(fill);  // with trailing zeros, because tensorstore needs the whole item
     case DataKind::kBytes:
       return nullptr;
     case DataKind::kDatetime: {

@@ -113,7 +113,7 @@ Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout&
   }
   if (!layout.inner_pipeline) {
     if (chain) return NotShown(stored);
-    if (stored.item_size == 0) return chain;  // variable-length elements have no pipeline
+    if (stored.item_size == 0) return chain;  // returns the error of ToV2Chain()
     return Fail(ErrorCode::kUnsupported, "{}", layout.inner_pipeline.error().message);
   }
   // The product does not overflow, because `extent` has at most as many elements as the chunk.
@@ -296,7 +296,7 @@ Result<ArrayView> V2View::ShowTexts(const ArrayMetadata& metadata, const ArrayLa
   ArrayView view;
   view.has_texts = true;
   Json attributes = metadata.attributes;
-  attributes.erase("_FillValue");  // readers must not mask any string
+  attributes.erase("_FillValue");  // so readers mask no string
   view.documents.emplace_back();
   AddAttributes(metadata, Json("|O"), std::move(attributes), context, view);
   view.documents.push_back({".zarray", ""});
@@ -379,7 +379,7 @@ std::string V2View::Consolidate(std::span<const NodeBelow> nodes) const {
 }
 
 bool V2View::AllowsNodeName(std::string_view node) const {
-  // netCDF-C ignores names that begin with a dot.
+  // Names that begin with a dot are hidden, because netCDF-C ignores them.
   const bool is_plain = PlainName(std::string(node)) == node && !node.starts_with('.');
   if (profile_.needs_plain_names && !is_plain) return false;
   return !node.starts_with(".z");

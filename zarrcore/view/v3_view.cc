@@ -44,12 +44,13 @@ class V3ViewImplementation final : public View {
     view.naming.prefix_c = encoding.kind == ChunkKeyEncoding::Kind::kDefault;
     view.naming.separator = encoding.separator;
 
-    // Rewrites the known members of zarr.json, in their stored order. Other members stay unchanged.
+    // Starts with the stored zarr.json, so unknown members and the order of members are kept.
     Json json = metadata.document;
     json["zarr_format"] = 3;
     json["shape"] = metadata.shape;
     json.erase("extensions");  // a member of the 2022 drafts; a list with entries was refused
-    // Some writers write null instead of omitting these members. Few readers accept null.
+    // Removes members that are null. Some writers write null for a missing member, but few readers
+    // accept it.
     for (const char* member : {"attributes", "dimension_names", "storage_transformers"}) {
       if (const auto found = json.find(member); found != json.end() && found->is_null()) {
         json.erase(found);

@@ -1,4 +1,4 @@
-// The v3 view: the store without sharding.
+// The v3 view: shows a store to readers of Zarr v3 that lack sharding.
 #pragma once
 
 #include "zarrcore/view/view.h"

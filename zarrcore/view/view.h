@@ -62,7 +62,7 @@ struct GroupView {
   std::vector<std::string> notes;  // lines for users: which metadata were changed, and why
 };
 
-/// A group, or a node below it, as a view shows it. See View::Consolidate().
+/// The documents of a group, or of a node below it, for View::Consolidate().
 struct NodeBelow {
   std::string_view path;  // relative to the group; "" is the group itself
   std::span<const Document> documents;
@@ -73,14 +73,14 @@ struct NodeBelow {
 enum class FillPolicy {
   kAuto,         // if _FillValue is that value, or masking it is harmless (v2_fill.h)
   kKeep,         // even if readers then mask data; kAuto for bool or another _FillValue
-  kMaterialize,  // never for readers that mask; missing chunks become files of fill values
-  kAsStored,     // always; only views choose this policy, users cannot
+  kMaterialize,  // never for readers that mask; missing chunks are shown as files
+  kAsStored,     // always; chosen only by views, not by users
 };
 
 /// What a view must know about a node in addition to its metadata: options, and its place in the
 /// store.
 struct ViewContext {
-  char forced_separator = '\0';  // '.' or '/' if the user chose the separator of chunk names
+  char forced_separator = '\0';  // the separator of chunk names if the user chose it: '.' or '/'
   // True if an ancestor is an OME group. OME tools generate chunk names such as "0/3/1" themselves.
   bool below_ome = false;
   FillPolicy fill = FillPolicy::kAuto;
@@ -95,7 +95,7 @@ struct ViewContext {
 /// Which nodes a view shows as one file each, in the folder of their parent group.
 enum class FileOf {
   kNothing,  // none; each node is a folder of documents and chunks
-  kArrays,   // arrays; groups are folders of these files
+  kArrays,   // arrays; each group is a folder with these files
   kGroups,   // groups; a group is also a folder of the groups below it
 };
 
@@ -171,7 +171,7 @@ inline constexpr size_t kTextChunk = 3;
 /// this name.
 [[nodiscard]] std::optional<size_t> ViewNumber(std::string_view name);
 
-/// A set of views, by number.
+/// A set of views. Bit n stands for AllViews()[n].
 using ViewSet = std::bitset<kMaxViews>;
 /// The views that the root of a mount lists by default; see View::is_listed().
 [[nodiscard]] ViewSet ListedViews();
