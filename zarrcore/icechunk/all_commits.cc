@@ -24,23 +24,25 @@ namespace {
 
 constexpr std::string_view kSnapshots = "snapshot";
 constexpr size_t kMaxName = 255;         // the maximum length of a file name in bytes
-constexpr uint64_t kBytesOfName = 1024;  // the approximate memory of a branch or tag in bytes
+constexpr uint64_t kBytesOfName = 1024;  // the approximate memory in bytes per branch or tag
 
 using HeadPtr = std::shared_ptr<const IcechunkHead>;
 
 // The snapshots that all branches and tags point to at one moment.
 struct Names {
   struct Name {
-    IcechunkId shown{};  // differs from `refs` while the snapshot in `refs` cannot be read
-    std::shared_ptr<std::atomic<bool>> is_used;  // true once anything below the name was read
-    std::optional<Error> error = {};             // set if the snapshot could never be read
+    // The snapshot that readers see. It stays the same while the newest snapshot cannot be read.
+    IcechunkId shown{};
+    // True once a key below this branch or tag was used.
+    std::shared_ptr<std::atomic<bool>> is_used;
+    std::optional<Error> error = {};  // set if the branch or tag could never be read
   };
 
   MemoryBudget::Share memory;
   std::vector<IcechunkRef> refs;  // the branches and tags as they were last read
   std::map<std::string, Name, std::less<>> names;
   size_t too_long = 0;  // the number of names that are not shown because they are too long
-  ObjectInfo info;      // the info of the most recently changed pointer
+  ObjectInfo info;      // the attributes of the most recently modified pointer file
 
   [[nodiscard]] const Name* Find(std::string_view name) const {
     const auto found = names.find(name);
@@ -75,11 +77,11 @@ Result<std::shared_ptr<Names>> MakeNames(std::vector<IcechunkRef> refs, const Na
   return made;
 }
 
-// A step from one state of the names to the next.
+// A change from the current Names to `next`.
 struct Step {
   std::shared_ptr<Names> next;
   Changes changes;
-  // Branches that were never used. Their differences were not computed.
+  // Branches that have a new commit but were never used, so their commits were not compared.
   std::vector<std::string> unused;
 };
 
@@ -145,7 +147,8 @@ class IcechunkAllStore final : public IcechunkCommitStore {
       return Fail(ErrorCode::kNotFound, "{}: no such branch or tag in {}", key,
                   container()->name());
     }
-    // Set is_used before anything is read, because Look() relies on this order.
+    // Set is_used before anything is read. Look() checks it after Announce(), so it finds every
+    // branch of which an answer may be cached.
     *found->is_used = true;
     if (found->error) {
       const Error error = IcechunkErrorOfCall(*found->error);
@@ -195,15 +198,15 @@ class IcechunkAllStore final : public IcechunkCommitStore {
     Changes& changes = step->changes;
     if (changes.keys.empty() && step->unused.empty()) return Serve(std::move(step->next), 0);
     looks_.Announce(changes);
-    // After Announce(), no name is cached. A branch may have been used for the first time while the
-    // differences were computed.
+    // Check the unused branches again, because one may have been used for the first time while the
+    // differences were computed. After Announce(), no name is cached.
     for (const std::string& name : step->unused) {
       if (*step->next->names.at(name).is_used) AddWhole(name, changes);
     }
     looks_.Report(changes, [&] { Serve(std::move(step->next), 1); });
   }
 
-  // Reports the branches and tags that cannot be shown, each only the first time.
+  // Logs the branches and tags that cannot be shown, unless the previous check has logged them.
   void ReportRefs(const Names& next) const {
     std::set<std::string> unreadable;
     for (const IcechunkRef& ref : next.refs) {
@@ -298,12 +301,13 @@ class IcechunkAllStore final : public IcechunkCommitStore {
   }
 
   mutable std::function<void(std::string_view)> report_;
-  // Only the thread that checks the repository uses the next four members.
+  // The next four members are used only by the thread that checks the repository for changes.
   mutable bool has_failed_ = false;
-  mutable std::set<IcechunkId> failed_;       // the commits that were reported as unreadable
-  mutable std::set<std::string> unreadable_;  // the branches and tags reported as unreadable
-  mutable size_t too_long_ = 0;               // the reported value of Names::too_long
-  mutable Mutex mutex_;                       // also guards changes of generation_
+  mutable std::set<IcechunkId> failed_;  // the commits that were logged as unreadable
+  // The branches and tags that were unreadable at the last check.
+  mutable std::set<std::string> unreadable_;
+  mutable size_t too_long_ = 0;  // Names::too_long at the last check
+  mutable Mutex mutex_;          // guards names_; also held to change generation_
   mutable NamesPtr names_ GUARDED_BY(mutex_);
   mutable std::atomic<uint64_t> generation_ = 1;
   mutable IcechunkLooks looks_;  // destroyed first, because its thread uses the other members

@@ -29,9 +29,9 @@ namespace zarrfs {
 /// The value of SourceAccess::at that selects all commits.
 inline constexpr std::string_view kAllOfIcechunk = "all";
 
-/// Opens all commits of the repository at the root of `container`. `period`: how often the branches
-/// and tags are checked if no change is reported. `virtual_chunks`: see OpenIcechunkStore(). Fails
-/// like ReadIcechunkRefs().
+/// Opens all commits of the repository at the root of `container`. If no change is reported, the
+/// branches and tags are checked once per `period`. `virtual_chunks`: see OpenIcechunkStore().
+/// Returns the errors of ReadIcechunkRefs().
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenAllOfIcechunk(
     const std::shared_ptr<const Store>& container, Age period,
     std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);

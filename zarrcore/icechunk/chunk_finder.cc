@@ -94,7 +94,8 @@ std::optional<std::vector<std::vector<uint32_t>>> IcechunkChunkFinder::Differenc
                                [&](const IcechunkBox& box) { return box.manifest == manifest; });
   };
   const auto is_same = [](const std::optional<Found>& a, const std::optional<Found>& b) {
-    // Compressed addresses can only be compared if they have the same dictionary.
+    // Compressed addresses count as different, because their manifests may have different zstd
+    // dictionaries.
     return a && b && a->reference == b->reference && !a->reference.is_compressed;
   };
   // Read the manifests of `next` first, because readers will use them.
@@ -115,7 +116,7 @@ std::optional<std::vector<std::vector<uint32_t>>> IcechunkChunkFinder::Differenc
       }
     }
   }
-  std::ranges::sort(differ);  // an entry that is in manifests of both commits occurs twice
+  std::ranges::sort(differ);  // a chunk that is in manifests of both commits was added twice
   differ.erase(std::unique(differ.begin(), differ.end()), differ.end());
   return differ;
 }
@@ -144,8 +145,8 @@ Result<IcechunkChunkFinder::Coordinates> IcechunkChunkFinder::Next(
       found.values.push_back(value);
       if (value == UINT32_MAX) break;
       after.back() = value + 1;
-      // Rows are sorted, so the next row has another coordinate unless further dimensions follow. A
-      // search skips rows with the same coordinate.
+      // If the next row has the same coordinate, which happens only if dimensions follow, a search
+      // skips all rows with this coordinate.
       ++row;
       if (rows->BeginsWith(row, prefix) && rows->At(row)[prefix.size()] == value) {
         row = rows->LowerBound(after);

@@ -47,19 +47,20 @@ class IcechunkChunkFinder {
   [[nodiscard]] Result<Coordinates> Next(const IcechunkNode& node,
                                          std::span<const uint32_t> prefix);
 
-  /// Calls `visit` with each reference of the array, up to `most` references. Returns their number.
+  /// Calls `visit` with each reference of the array, at most `most` times. Returns the number of
+  /// calls.
   using VisitReference = std::function<void(const IcechunkManifest&, const IcechunkReference&)>;
   [[nodiscard]] Result<size_t> Visit(const IcechunkNode& node, size_t most,
                                      const VisitReference& visit);
 
-  /// The coordinates of chunks whose references differ between two commits of an array, in
-  /// manifests that only one of the commits has. nullopt if these manifests have more than `most`
-  /// references, or cannot be read.
+  /// Returns the coordinates of the chunks whose references differ between two commits of an array.
+  /// Reads only the manifests that one commit has and the other lacks. nullopt if they have more
+  /// than `most` references, or cannot be read.
   [[nodiscard]] std::optional<std::vector<std::vector<uint32_t>>> Differences(
       const IcechunkNode& before, const IcechunkNode& next, size_t most);
 
-  /// Evicts the latest large manifest if it was not used since the last call. Call about once a
-  /// minute.
+  /// Evicts the one cached manifest larger than kManifestBytes, if no such manifest was used since
+  /// the last call. Call about once a minute.
   void Sweep() { manifests_.SweepLatestLarge(); }
 
  private:
@@ -72,7 +73,8 @@ class IcechunkChunkFinder {
   // Finds any chunk whose coordinates begin with `prefix`.
   [[nodiscard]] Result<std::optional<Found>> FindFirst(const IcechunkNode& node,
                                                        std::span<const uint32_t> prefix);
-  // The rows of `node` in a manifest; kDamaged if they do not have as many dimensions as `node`.
+  // Returns the rows of the array `node` in a manifest. kDamaged if the rows do not have as many
+  // coordinates as `node` has dimensions.
   [[nodiscard]] static Result<IcechunkManifest::Rows> RowsOf(const IcechunkManifest& manifest,
                                                              const IcechunkNode& node);
 

@@ -6,7 +6,8 @@
 namespace zarrfs {
 namespace {
 
-// The minimum charge of a snapshot, which limits the number of snapshots.
+// The minimum size in bytes that the cache assumes for a snapshot. It limits the number of cached
+// snapshots.
 constexpr uint64_t kMinCharge = 64u << 10;
 
 }  // namespace

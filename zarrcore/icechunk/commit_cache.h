@@ -25,11 +25,11 @@ class IcechunkCommitCache {
 
   explicit IcechunkCommitCache(std::shared_ptr<const Store> container);
 
-  /// The commit with this id. Fails like IcechunkHead::ReadSnapshotOf().
+  /// Returns the commit with this id, and the errors of IcechunkHead::ReadSnapshotOf().
   [[nodiscard]] Result<HeadPtr> Get(const IcechunkId& id);
 
-  /// Evicts the latest large snapshot if it was not used since the last call. Call about once a
-  /// minute.
+  /// Evicts the one cached snapshot larger than kCommitBytes, if no such snapshot was used since
+  /// the last call. Call about once a minute.
   void Sweep() { heads_.SweepLatestLarge(); }
 
  private:

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kChunks = "c";
 
-// Parses the coordinates in a key below an array: "0/12". nullopt if the key has other components.
+// Parses chunk coordinates such as "0/12", the part of a key below its array. nullopt if a
+// component is not a coordinate.
 std::optional<std::vector<uint32_t>> ParseCoordinates(std::string_view text) {
   std::vector<uint32_t> coordinates;
   while (!text.empty()) {
@@ -41,7 +42,8 @@ std::string KeyOf(const IcechunkReference& reference) {
   return "chunks/" + IcechunkIdText(reference.chunk);
 }
 
-// The sum of offset and length cannot overflow, because both are below 2^63.
+// kIo unless the object of a native chunk, which has `size` bytes, contains the whole chunk. Offset
+// and length are below 2^63, so their sum cannot overflow.
 Result<void> CheckHolds(std::string_view key, const IcechunkReference& reference, uint64_t size) {
   return CheckIcechunkPart(key, KeyOf(reference), size, reference.offset + reference.length);
 }
@@ -221,7 +223,8 @@ Result<ObjectInfo> IcechunkCommitReader::InfoOfChunk(const IcechunkKey& key,
   const IcechunkReference& reference = chunk.reference;
   if (reference.kind == IcechunkReference::Kind::kVirtual) {
     const auto of_file = VirtualChunk(key.shown, chunk);
-    // If the location may not be read, the info is made from the reference.
+    // If the location cannot be resolved (kUnsupported), the chunk has the size in the reference,
+    // and the owner and times of the manifest.
     if (!of_file && of_file.error().code != ErrorCode::kUnsupported) return Fail(of_file);
     auto info = of_file ? virtual_chunks_->Stat(*of_file) : std::nullopt;
     if (!info) return Fail(info);

@@ -66,14 +66,14 @@ class IcechunkCommitReader {
   struct Found {
     enum class Kind { kFolder, kDocument, kChunk };
     Kind kind = Kind::kFolder;
-    const IcechunkNode* node = nullptr;  // null if nodes are below the key, but none is at the key
+    const IcechunkNode* node = nullptr;  // null if the key only has nodes below it
     // For a folder of chunks: the coordinates in its path.
     std::optional<std::vector<uint32_t>> coordinates = {};
     std::optional<Chunk> chunk = {};
   };
 
   [[nodiscard]] Result<Found> Find(const IcechunkKey& key);
-  // `rest`: the part of the key below the array.
+  // Finds the chunk, or the folder of chunks, at `rest`, a key relative to the array `node`.
   [[nodiscard]] Result<Found> FindBelow(const IcechunkNode& node, std::string_view rest);
   // True if the array has a folder `c`. An array with dimensions has one if the snapshot names a
   // manifest of the array, so the manifest need not be read.

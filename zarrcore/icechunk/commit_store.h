@@ -1,5 +1,5 @@
-// IcechunkCommitStore: a store whose keys belong to commits of one Icechunk repository. Commits
-// that were served before can be read while the repository has them (ReadAsOf).
+// IcechunkCommitStore: a store whose keys belong to commits of one Icechunk repository. ReadAsOf()
+// reads from commits that were served earlier, while the repository still has them.
 #pragma once
 
 #include <algorithm>
@@ -104,7 +104,7 @@ class IcechunkCommitStore : public ForwardingStore {
     return {std::move(head), shown, inside, step};
   }
 
-  /// kInvalidArgument for an invalid key.
+  /// Finds the commit to which `key` belongs. kInvalidArgument if `key` is invalid.
   [[nodiscard]] Result<IcechunkKey> Find(std::string_view key) const {
     if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "{}: not a key", key);
     return Resolve(key);
@@ -113,7 +113,7 @@ class IcechunkCommitStore : public ForwardingStore {
  private:
   /// Finds the commit to which a key belongs. `key` must be valid.
   [[nodiscard]] virtual Result<IcechunkKey> Resolve(std::string_view key) const = 0;
-  /// The part of a key that is a key in a commit. The rest determines the commit.
+  /// The part of `key` that is a key in the commit. The part before it names the commit.
   [[nodiscard]] virtual std::string_view InCommit(std::string_view key) const { return key; }
 
   [[nodiscard]] Result<ReadAnswer> ReadAt(const IcechunkKey& key, const ByteRange& range,

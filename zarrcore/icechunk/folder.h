@@ -13,7 +13,7 @@
 
 namespace zarrfs {
 
-/// Lists the names in `own` first, then the coordinates of chunks, then nodes.
+/// Lists the names in Parts::own first, then the chunk coordinates, then the nodes in the folder.
 class IcechunkFolder final : public FolderStream {
  public:
   struct Parts {
@@ -31,7 +31,9 @@ class IcechunkFolder final : public FolderStream {
   const std::shared_ptr<const IcechunkSnapshot> snapshot_;
   const std::string prefix_;
   const Parts parts_;
-  size_t own_ = 0;  // the next index in `own`, in the coordinates and in the nodes
+  // The indexes of the next names in Parts::own, in the chunk coordinates, and in the snapshot's
+  // nodes.
+  size_t own_ = 0;
   size_t value_ = 0;
   size_t node_ = 0;
 };

@@ -8,9 +8,9 @@
 namespace zarrfs {
 namespace {
 
-// If a repository of version 1 becomes one of version 2, its old pointer stays unchanged. To detect
-// this in a slow store, one in kWholeLooks checks looks up the branch again instead of only
-// comparing the pointer's version.
+// If a repository of version 1 is upgraded to version 2, its old pointer stays unchanged. To notice
+// this in a slow store, every kWholeLooks-th check looks up the branch again. The other checks only
+// compare the version of the pointer file.
 constexpr uint64_t kWholeLooks = 16;
 
 }  // namespace

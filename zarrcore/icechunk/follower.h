@@ -1,7 +1,7 @@
 // IcechunkFollower: follows a branch, one commit after the other. At each moment, all answers are
 // from the same commit.
 //
-//   look        reads the pointer when it is reported to have changed, and once per period
+//   look        checks the branch's pointer when a change is reported, and once per period
 //   read        reads the next snapshot, and everything that `prepare` reads for it
 //   announce    Changes::is_coming: other caches must evict the changed data, and must not cache it
 //               until the report
@@ -59,7 +59,7 @@ class IcechunkFollower {
   std::function<void(std::string_view)> report_;
   bool has_failed_ = false;
   uint64_t looks_ = 0;
-  mutable Mutex mutex_;  // also guards changes of generation_
+  mutable Mutex mutex_;  // guards heads_; also held to change generation_
   std::array<HeadPtr, 2> heads_ GUARDED_BY(mutex_);
   std::atomic<uint64_t> generation_ = 0;
   IcechunkLooks thread_;  // destroyed first, because its thread uses the other members

@@ -15,7 +15,7 @@ namespace zarrfs {
 struct IcechunkHead {
   IcechunkPointer pointer;
   std::shared_ptr<const IcechunkSnapshot> snapshot;
-  /// The modification time of chunks whose objects are not queried, in nanoseconds since 1970: the
+  /// The modification time of chunks whose objects are not stat'ed, in nanoseconds since 1970: the
   /// time of the repository's first snapshot. 0 in a fast store, and if that snapshot no longer
   /// exists.
   int64_t first_ns = 0;

@@ -22,14 +22,14 @@ constexpr size_t kCompressionAt = 38;
 // Offsets in flatbuffers have 31 bits.
 constexpr uint64_t kMaxContent = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
 
-// The number of bytes of a file that are requested first, in a fast store and in a slow store. Most
-// files have at most kFirstReadOfSlow bytes.
+// The number of bytes in the first read of a file, in a fast store and in a slow store. Most files
+// have at most kFirstReadOfSlow bytes.
 constexpr size_t kFirstRead = 64u << 10;
 constexpr size_t kFirstReadOfSlow = 1u << 20;
 // Maximum attempts to read a file that is replaced while it is read.
 constexpr int kReadTries = 3;
 constexpr uint64_t kFirstOutput = 64u << 10;
-constexpr uint64_t kDecoder = 512u << 10;  // the memory of zstd in addition to the window
+constexpr uint64_t kDecoder = 512u << 10;  // zstd's memory in bytes, excluding the window
 
 struct FreeDecoder {
   void operator()(ZSTD_DCtx* decoder) const { ZSTD_freeDCtx(decoder); }
@@ -103,7 +103,7 @@ class Decompression {
       return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes decompressed, found more",
                   key_, kMaxContent);
     }
-    // The old and the new bytes are in memory at the same time.
+    // While the buffer grows, the old and the new buffer are in memory at the same time.
     const uint64_t needed = size + file.memory.bytes() + window_.bytes();
     const uint64_t limit = ProcessMemory().limit();
     if (needed > limit) {

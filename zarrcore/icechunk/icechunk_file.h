@@ -29,16 +29,17 @@ struct IcechunkFile {
   MemoryBudget::Share memory;  // the memory for `content`
   std::string key;             // the key of the file, for messages
   std::string content;
-  uint8_t version = 0;  // the version of the specification
-  ObjectInfo info;      // the info of the file in the store
+  uint8_t version = 0;  // the version of Icechunk's specification
+  ObjectInfo info;      // the attributes of the file in the store
 };
 
 /// True if `stored`, the beginning of a file, can be the beginning of an Icechunk file.
 [[nodiscard]] bool IsIcechunkFile(std::string_view stored);
 
-/// Decodes all bytes of a file. kDamaged if they are not a whole file of this type; kUnsupported if
-/// its version is newer than kIcechunkVersion. Otherwise fails like MemoryBudget::Take(). Does not
-/// set `info`. `reserved` is the memory that the caller has reserved for `stored`.
+/// Decodes a whole file. `reserved` is the memory that the caller has reserved for `stored`. Does
+/// not set IcechunkFile::info. kDamaged if `stored` is incomplete, or not an Icechunk file of type
+/// `type`; kUnsupported for an unknown version or compression; kTooLarge if the content exceeds the
+/// size of a flatbuffer or the memory limit. Also returns the errors of MemoryBudget::Take().
 [[nodiscard]] Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored,
                                                       IcechunkFileType type,
                                                       MemoryBudget::Share reserved = {});
@@ -50,23 +51,25 @@ struct StoredIcechunkFile {
   ObjectInfo info;
 };
 
-/// Reads all bytes of the file `key`, or only the first bytes if it is not an Icechunk file. Needs
-/// one request for most files, although their size is unknown. Fails like ReadWhole() and
-/// MemoryBudget::Take().
+/// Reads the whole file `key`, or only its first bytes if it is not an Icechunk file. Most files
+/// need one request, although their size is unknown. Returns the errors of Store::Read() and
+/// MemoryBudget::Take(), and kTooLarge if the file exceeds the size of a flatbuffer.
 [[nodiscard]] Result<StoredIcechunkFile> ReadStoredIcechunkFile(const Store& container,
                                                                 const std::string& key);
 
-/// Reads and decodes the file `key`. Fails like ReadStoredIcechunkFile() and DecodeIcechunkFile().
+/// Reads and decodes the file `key`. Returns the errors of ReadStoredIcechunkFile() and
+/// DecodeIcechunkFile().
 [[nodiscard]] Result<IcechunkFile> ReadIcechunkFile(const Store& container, const std::string& key,
                                                     IcechunkFileType type);
 
-/// The root table of `file`, with all its offsets verified. kDamaged if an offset is invalid.
+/// Verifies all offsets in `file`, and returns its root table. kDamaged if an offset is invalid.
 template <typename Table>
 [[nodiscard]] Result<const Table*> IcechunkTable(const IcechunkFile& file) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(file.content.data());
   const size_t size = file.content.size();
-  // flatbuffers' own limits are for small messages. A table takes at least 4 bytes, so this limit
-  // refuses only files that use a table twice. Verifying such a file could take forever.
+  // The default limits of flatbuffers are for small messages. A table takes at least 4 bytes, so
+  // this limit on tables refuses only files that refer to a table more than once, which could take
+  // forever to verify.
   constexpr flatbuffers::uoffset_t kMaxDepth = 16;
   flatbuffers::Verifier verifier(bytes, size, kMaxDepth,
                                  static_cast<flatbuffers::uoffset_t>(size / 4 + 1));

@@ -16,7 +16,7 @@ namespace {
 using Heads = RevalidatingCache<int, IcechunkHead>;
 using HeadPtr = Heads::ValuePtr;
 
-// Loads the only value of Heads.
+// Loads the current commit, which is the only value in the cache Heads.
 class HeadLoader final : public Heads::Loader {
  public:
   // `found`: the pointer, if the caller has just looked it up.

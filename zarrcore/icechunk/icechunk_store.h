@@ -30,8 +30,8 @@
 
 namespace zarrfs {
 
-/// The maximum size of cached packed manifests in bytes. The latest manifest larger than this is
-/// cached in addition.
+/// The capacity of the cache of packed manifests, in bytes. One manifest larger than this, the
+/// latest, is also cached.
 inline constexpr uint64_t kManifestBytes = 256u << 20;
 
 /// Opens the repository at the root of `container`. Until StartWatching() is called, `max_age` is
@@ -44,26 +44,27 @@ inline constexpr uint64_t kManifestBytes = 256u << 20;
     Age period = std::chrono::seconds(1),
     std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);
 
-/// Like the overload above, for a caller that has already found `pointer` with LookForIcechunk().
+/// Like the overload above, but for a `pointer` that LookForIcechunk() has already found.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
     const std::shared_ptr<const Store>& container, IcechunkAt at, IcechunkPointer pointer,
     Age max_age, Age period, std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);
 
-/// The store that contains the repository; null if `store` is not an IcechunkStore.
+/// The store that contains the repository; null if `store` does not read an Icechunk repository.
 [[nodiscard]] std::shared_ptr<const Store> IcechunkContainerOf(const Store& store);
 
-/// The folders of the virtual chunks in the store's commit; none if `store` is not an
-/// IcechunkStore. Fails like FindVirtualFolders(), and for a store of all commits.
+/// Returns the folders that contain the virtual chunks of the store's commit; none if `store` does
+/// not read an Icechunk repository. Returns the errors of FindVirtualFolders(), and kNotFound if
+/// `store` has all commits (all_commits.h).
 [[nodiscard]] Result<VirtualFolders> IcechunkVirtualFoldersOf(const Store& store);
 
-/// The object of the repository that contains the bytes of a chunk, and the offset of the chunk in
-/// it.
+/// The object of the repository that contains the bytes of a chunk, and the offset in the object.
 struct IcechunkPlace {
   std::string key;
   uint64_t offset = 0;
 };
-/// Finds the place of the chunk `key`. kNotFound if `key` is absent or not a chunk; kUnsupported,
-/// with the location, for an inline or virtual chunk.
+/// Finds the object that contains the chunk `key`. kNotFound if `key` is absent or not a chunk;
+/// kUnsupported, with the location, for an inline or virtual chunk; kInvalidArgument if `store`
+/// does not read an Icechunk repository.
 [[nodiscard]] Result<IcechunkPlace> IcechunkPlaceOf(const Store& store, std::string_view key);
 
 }  // namespace zarrfs

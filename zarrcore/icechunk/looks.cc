@@ -9,7 +9,7 @@ void IcechunkLooks::Start(Look look, ChangeListener listener,
                           const std::function<void(std::string_view)>& report) {
   look_ = std::move(look);
   listener_ = std::move(listener);
-  // Without a watch, the repository is still checked once per period.
+  // If the repository cannot be watched, it is still checked once per period.
   (void)container_->StartWatching(
       [wake = wake_](const Changes&) {
         const MutexLock lock(wake->mutex);
@@ -38,7 +38,8 @@ void IcechunkLooks::Run(const std::stop_token& stop) {
     try {
       if (!stop.stop_requested()) look_(is_woken);
     } catch (const std::bad_alloc&) {
-      // It is unknown which changes the failed step has made, so everything is reported as changed.
+      // The check ran out of memory, and may already have changed something. Report that everything
+      // has changed.
       Changes all;
       all.all = true;
       Report(all);

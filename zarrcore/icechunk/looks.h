@@ -17,8 +17,8 @@ namespace zarrfs {
 /// Calls a function for each check. Thread-safe.
 class IcechunkLooks {
  public:
-  /// The function that checks the repository. `is_woken`: a change was reported since the last
-  /// check began.
+  /// The function that checks the repository. `is_woken` is true for the first check, and if a
+  /// change was reported since the previous check began.
   using Look = std::function<void(bool is_woken)>;
 
   IcechunkLooks(std::shared_ptr<const Store> container, Age period)
@@ -30,9 +30,10 @@ class IcechunkLooks {
   void Start(Look look, ChangeListener listener,
              const std::function<void(std::string_view)>& report);
 
-  /// Announces changes to the listener, calls `step`, which makes the changes, and reports them.
+  /// Calls the listener with Changes::is_coming, then `step`, which makes the changes, and then the
+  /// listener with Changes::was_announced.
   void Report(Changes& changes, const std::function<void()>& step = {}) const;
-  /// Announces changes to the listener, without making or reporting them. May be called several
+  /// Calls the listener with Changes::is_coming, without making the changes. May be called several
   /// times before Report().
   void Announce(Changes& changes) const;
 

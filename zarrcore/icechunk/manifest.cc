@@ -133,8 +133,9 @@ class IcechunkManifest::Packing {
     return reference.chunk() == nullptr && reference.inlined() == nullptr &&
            reference.length() <= kMaxShort;
   }
-  // True if a virtual chunk is in the file of `latest_`. Writers repeat the address and ETag of a
-  // file for each chunk, and chunks of a file are usually consecutive.
+  // True if a virtual chunk is in the same file as the previous one (`latest_`), so both share a
+  // Place. Writers repeat the address and ETag of a file for each chunk, and chunks of a file are
+  // usually consecutive.
   [[nodiscard]] bool IsOfLatestPlace(const icechunk::Reference& reference) const {
     return latest_ != nullptr && BytesOf(*latest_) == BytesOf(reference) &&
            EtagOf(*latest_) == EtagOf(reference) && latest_->modified() == reference.modified() &&
@@ -207,7 +208,7 @@ class IcechunkManifest::Packing {
   uint64_t places_ = 0;
   uint64_t others_ = 0;
   uint64_t bytes_ = 0;
-  const icechunk::Reference* latest_ = nullptr;  // the first reference of the latest place
+  const icechunk::Reference* latest_ = nullptr;  // the first reference that uses the last Place
 };
 
 Result<std::shared_ptr<const IcechunkManifest>> IcechunkManifest::Parse(IcechunkFile file,

@@ -57,7 +57,7 @@ class IcechunkManifest {
   struct Rows {
     std::span<const uint32_t> coordinates;
     size_t axes = 0;
-    size_t first = 0;  // the number of the first row in the manifest
+    size_t first = 0;  // the index of the first row among all rows of the manifest
     size_t count = 0;
 
     [[nodiscard]] std::span<const uint32_t> At(size_t row) const {
@@ -71,14 +71,15 @@ class IcechunkManifest {
   /// The rows of an array; none if the manifest does not contain the array.
   [[nodiscard]] Rows Find(const IcechunkNodeId& node) const;
 
-  /// The reference of a row, by its number in the manifest.
+  /// Returns the reference of the row with this index among all rows of the manifest.
   [[nodiscard]] IcechunkReference At(size_t row) const;
 
   /// The unchecked address of a virtual chunk of this manifest (virtual_prefix.h). kDamaged if it
   /// cannot be decompressed, or is longer than any valid address.
   [[nodiscard]] Result<std::string> LocationOf(const IcechunkReference& reference) const;
 
-  [[nodiscard]] const ObjectInfo& info() const { return info_; }  // the info of the manifest's file
+  /// The attributes of the manifest's file.
+  [[nodiscard]] const ObjectInfo& info() const { return info_; }
   [[nodiscard]] size_t size() const { return references_.size(); }
   /// The size of this object in bytes.
   [[nodiscard]] uint64_t bytes_in_memory() const { return memory_.bytes(); }
@@ -93,8 +94,8 @@ class IcechunkManifest {
     size_t count = 0;
     size_t first_coordinate = 0;
   };
-  // A native chunk that is a whole object, a virtual chunk, or the index of an element of
-  // `others_`.
+  // A packed reference: a native chunk at offset 0 of its object, a virtual chunk, or the index of
+  // an element of `others_`.
   struct Packed {
     // The chunk id. If `length` has the bit kIsVirtual: the index of an element of `places_`, in
     // four bytes, and the offset, in eight. If `length` is kOther: the index of an element of
@@ -103,9 +104,10 @@ class IcechunkManifest {
     uint32_t length = 0;
   };
   static constexpr uint32_t kIsVirtual = 1u << 31;
-  static constexpr uint32_t kMaxShort = kIsVirtual - 2;  // the maximum length without kIsVirtual
+  // The maximum chunk length, in bytes, that Packed::length can hold.
+  static constexpr uint32_t kMaxShort = kIsVirtual - 2;
   static constexpr uint32_t kOther = UINT32_MAX;
-  // The data that virtual chunks of one file share.
+  // The file of one or more consecutive virtual chunks: its address, ETag and modification time.
   struct Place {
     uint64_t begin = 0;      // offset in bytes_, of the address
     uint32_t size = 0;       // the length of the address
@@ -121,7 +123,7 @@ class IcechunkManifest {
     uint64_t length = 0;
     uint64_t begin = 0;  // an offset in bytes_
     uint64_t size = 0;
-    uint32_t etag_size = 0;  // the length of the ETag, which follows these bytes in bytes_
+    uint32_t etag_size = 0;  // the length of the ETag, which follows the `size` bytes
     uint32_t modified = 0;
   };
 

@@ -14,7 +14,7 @@
 
 namespace zarrfs {
 
-/// The id of a snapshot, manifest or chunk, and the id of a node.
+/// IcechunkId is the id of a snapshot, manifest or chunk; IcechunkNodeId is the id of a node.
 using IcechunkId = std::array<uint8_t, 12>;
 using IcechunkNodeId = std::array<uint8_t, 8>;
 

@@ -37,7 +37,7 @@ bool IsNotFound(const Error& error) {
   return error.code == ErrorCode::kNotFound || error.code == ErrorCode::kNotADirectory;
 }
 
-// True if an error concerns only one object, so other objects may still be readable.
+// True if the error concerns one object, so other objects of the repository may be readable.
 bool IsOfOneObject(const Error& error) {
   return error.code == ErrorCode::kDamaged || error.code == ErrorCode::kTooLarge ||
          error.code == ErrorCode::kPermissionDenied;
@@ -162,7 +162,7 @@ class RepoFile {
   IcechunkFile file_;
 };
 
-// True if a tag is deleted. `name`: its stored name.
+// True if `at` is a tag that was deleted. `name` is the name under which it is stored.
 Result<bool> IsDeleted(const Store& container, const IcechunkAt& at, std::string_view name) {
   if (at.kind != IcechunkAt::Kind::kTag) return false;
   const std::string key = RefKey(name) + ".deleted";
@@ -174,8 +174,8 @@ Result<bool> IsDeleted(const Store& container, const IcechunkAt& at, std::string
   return mark.has_value();
 }
 
-// Looks up a branch or tag in a repository of version 1; nullopt if it does not exist. Does not
-// check whether it was deleted.
+// Looks up a branch or tag, stored as `name`, in a repository of version 1. nullopt if it does not
+// exist. Does not check whether it was deleted.
 Result<std::optional<IcechunkPointer>> FindRef(const Store& container, const IcechunkAt& at,
                                                std::string_view name) {
   const std::string key = RefKey(name);
@@ -346,14 +346,15 @@ bool IsSame(const Store& container, const IcechunkPointer& known) {
   return info && info->version == known.info.version;
 }
 
-// Reads a branch or tag of version 1 again; nullopt if it was deleted since it was listed.
+// Returns the current pointer of a branch or tag in a repository of version 1. `known` is its
+// previous pointer, or null. nullopt if the branch or tag was deleted.
 Result<std::optional<IcechunkPointer>> FollowRef(const Store& container, const IcechunkAt& at,
                                                  std::string_view name,
                                                  const IcechunkPointer* known) {
   const auto deleted = IsDeleted(container, at, name);
   if (!deleted) return Fail(deleted);
   if (*deleted) return std::nullopt;
-  // A tag never changes, so it is not read again.
+  // A tag never changes, so its previous pointer is still valid.
   const bool is_tag = at.kind == IcechunkAt::Kind::kTag;
   if (known != nullptr && (is_tag || IsSame(container, *known))) return *known;
   return FindRef(container, at, name);

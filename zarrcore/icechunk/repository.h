@@ -31,19 +31,19 @@ struct IcechunkAt {
 
   /// True for a branch, because its commit may change.
   [[nodiscard]] bool moves() const { return kind == Kind::kBranch; }
-  /// The commit in the form that ParseIcechunkAt() parses.
+  /// Returns the string for which ParseIcechunkAt() returns this commit.
   [[nodiscard]] std::string Text() const;
 };
 
-/// Parses "branch.NAME", "tag.NAME", or the 20 characters of a snapshot. kInvalidArgument for any
-/// other string, with the expected forms.
+/// Parses "branch.NAME", "tag.NAME", or the 20 characters of a snapshot id. kInvalidArgument for
+/// any other string; the message lists these forms.
 [[nodiscard]] Result<IcechunkAt> ParseIcechunkAt(std::string_view text);
 
 /// The snapshot that an IcechunkAt pointed to when it was looked up.
 struct IcechunkPointer {
   IcechunkId snapshot{};
-  std::string key;  // the object with the pointer; "" for IcechunkAt::Kind::kSnapshot
-  ObjectInfo info;  // the info of that object
+  std::string key;  // the key of the file with the pointer; "" for kSnapshot
+  ObjectInfo info;  // the attributes of the file `key`
 };
 
 /// Looks up a branch or tag. kNotFound, with similar names, if it does not exist;
@@ -57,7 +57,7 @@ struct IcechunkPointer {
 [[nodiscard]] Result<IcechunkPointer> FindIcechunkPointer(const Store& container,
                                                           const IcechunkAt& at);
 
-/// The names of all branches and tags, sorted: "branch.main", "tag.v1.0".
+/// The names of all branches and tags, such as "branch.main" and "tag.v1.0". In version 1, sorted.
 [[nodiscard]] Result<std::vector<std::string>> ListIcechunkNames(const Store& container);
 
 /// A branch or tag, and the snapshot that it points to.
@@ -74,10 +74,10 @@ struct IcechunkRef {
 /// Maximum number of branches and tags that ReadIcechunkRefs() reads.
 inline constexpr size_t kMaxIcechunkRefs = 20'000;
 
-/// Looks up all branches and tags. `known`: an earlier result; objects that have not changed since
-/// are not read again, and a repository of version 2 does not become one of version 1. A damaged
-/// branch or tag has an IcechunkRef::error. If the store cannot be read, the whole call fails.
-/// kTooLarge for more than kMaxIcechunkRefs.
+/// Looks up all branches and tags. `known` is the result of an earlier call: objects that have not
+/// changed since are not read again. In version 1, the error of a damaged branch or tag is in its
+/// IcechunkRef::error; all other errors fail the call. kTooLarge for more than kMaxIcechunkRefs;
+/// kNotFound if `known` is of version 2 and `repo` no longer exists.
 [[nodiscard]] Result<std::vector<IcechunkRef>> ReadIcechunkRefs(
     const Store& container, const std::vector<IcechunkRef>& known = {});
 
@@ -93,8 +93,9 @@ struct IcechunkCommit {
   std::string message;
 };
 struct IcechunkHistory {
-  std::vector<IcechunkCommit> commits;                    // newest first
-  std::vector<std::pair<std::string, IcechunkId>> names;  // the sorted branches and tags
+  std::vector<IcechunkCommit> commits;  // newest first
+  // The branches and tags, sorted, with their snapshots.
+  std::vector<std::pair<std::string, IcechunkId>> names;
 };
 
 /// Maximum number of commits that are read from a repository of version 1, which has one file per

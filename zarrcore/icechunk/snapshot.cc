@@ -26,7 +26,7 @@ bool IsNodePath(std::string_view path) {
   return true;
 }
 
-// True if `a` + "/" is less than `b` + "/".
+// True if `a` sorts before `b`, comparing each with a final slash.
 bool IsBefore(std::string_view a, std::string_view b) {
   const size_t common = std::min(a.size(), b.size());
   const int order = a.substr(0, common).compare(b.substr(0, common));
@@ -42,7 +42,7 @@ bool IsBelow(std::string_view path, std::string_view folder) {
 
 }  // namespace
 
-// The numbers of items in a snapshot, counted before memory for them is reserved.
+// Counts of the items in a snapshot, taken before memory for the items is reserved.
 struct IcechunkSnapshot::Counts {
   size_t nodes = 0;
   size_t boxes = 0;

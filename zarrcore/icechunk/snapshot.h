@@ -60,7 +60,7 @@ class IcechunkSnapshot {
   [[nodiscard]] const std::optional<IcechunkId>& parent() const { return parent_; }
   [[nodiscard]] int64_t time_ns() const { return time_ns_; }  // nanoseconds since 1970
   [[nodiscard]] std::string_view message() const { return message_; }
-  /// The info of the snapshot's file.
+  /// The attributes of the snapshot's file.
   [[nodiscard]] const ObjectInfo& info() const { return file_.info; }
 
   [[nodiscard]] uint64_t bytes_in_memory() const {
@@ -73,7 +73,7 @@ class IcechunkSnapshot {
   [[nodiscard]] bool HasBelow(std::string_view path) const;
   /// All nodes except the root, sorted. The nodes below a node directly follow that node.
   [[nodiscard]] std::span<const IcechunkNode> nodes() const { return nodes_; }
-  /// The index of the first node whose path plus a slash is not less than `text`.
+  /// The index of the first node whose path, with a final slash, does not sort before `text`.
   [[nodiscard]] size_t LowerBound(std::string_view text) const;
 
  private:

@@ -16,7 +16,7 @@ struct IcechunkVirtualChunk {
   std::string_view key;  // for messages
   std::string location;  // not checked (virtual_prefix.h)
   IcechunkReference reference;
-  bool is_whole = false;  // the chunk is the whole file; offset and length are 0
+  bool is_whole = false;  // true if the chunk is the whole file; offset and length are then 0
 
   /// The size of the chunk in bytes. `file_size`: the size of the file.
   [[nodiscard]] uint64_t size(uint64_t file_size) const {
@@ -27,8 +27,8 @@ struct IcechunkVirtualChunk {
 /// Describes the chunk in a message.
 [[nodiscard]] std::string WhatIs(const IcechunkVirtualChunk& chunk);
 
-/// Checks a file with this version and ETag against the reference. kIo if the ETag differs, if the
-/// file was modified later, or if it ends before the chunk does.
+/// Checks that the chunk's file, which has this version and ETag, matches the reference. kIo if the
+/// ETag differs, if the file was modified later, or if it ends before the chunk does.
 [[nodiscard]] Result<void> CheckVirtualChunk(const IcechunkVirtualChunk& chunk,
                                              const Version& version, std::string_view etag);
 

@@ -51,7 +51,7 @@ Result<void> AddVirtualPrefix(std::string_view text, std::vector<VirtualPrefix>&
   return {};
 }
 
-// The folder of a local prefix. The files below it may be read.
+// The folder of a prefix such as file:///data/nc/. Chunks may be read from all files below it.
 class IcechunkVirtualChunks::Folder {
  public:
   Folder(const VirtualPrefix& prefix, LocalStoreOptions options)
@@ -79,8 +79,8 @@ class IcechunkVirtualChunks::Folder {
     return store_;
   }
 
-  // Reduces the permissions in `info` to those that the folders above this one grant, from the root
-  // of the machine down. The store has already applied the folders below this one.
+  // Removes the permissions in `info` that the folders from the root directory down to this folder
+  // do not grant. The store has already applied the folders below this one.
   [[nodiscard]] ObjectInfo Reduced(ObjectInfo info) {
     info.may_change_elsewhere = true;  // no watch covers the file
     if (!options_.others_read) return info;
@@ -92,7 +92,7 @@ class IcechunkVirtualChunks::Folder {
   }
 
  private:
-  static constexpr size_t kMaxOpenFiles = 256;  // in addition to the open files of the repository
+  static constexpr size_t kMaxOpenFiles = 256;  // excludes the open files of the repository
 
   const std::string path_;
   LocalStoreOptions options_;

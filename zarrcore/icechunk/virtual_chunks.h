@@ -38,9 +38,9 @@ class IcechunkVirtualChunks {
  public:
   using StorePtr = std::shared_ptr<const Store>;
 
-  /// `options`: the options for the repository's folder; their link policy is not used. A folder
-  /// that cannot be opened is tried again at its next use. `networked`: the stores of the prefixes
-  /// that are not local, in the same order. `max_age`: see IcechunkVirtualObjects.
+  /// `options` are those of the repository's folder; their link policy is ignored. `networked` has
+  /// the stores of the prefixes that are not local, in the order of `prefixes`. `max_age`: see
+  /// IcechunkVirtualObjects. A folder that cannot be opened is tried again at its next use.
   IcechunkVirtualChunks(std::vector<VirtualPrefix> prefixes, const LocalStoreOptions& options,
                         const std::vector<StorePtr>& networked = {}, Age max_age = Age{0});
   IcechunkVirtualChunks(const IcechunkVirtualChunks&) = delete;
@@ -48,19 +48,20 @@ class IcechunkVirtualChunks {
   ~IcechunkVirtualChunks();
 
   using Chunk = IcechunkVirtualChunk;
-  // Stat() and Read() fail with kIo if the file is missing, ends early or differs from the
-  // reference, and never with kNotFound. If the location may not be read, Read() fails with
-  // kUnsupported.
+  // If the chunk's file is missing, ends early or differs from the reference, Stat() and Read()
+  // fail with kIo, never with kNotFound. If the prefixes do not allow reading the chunk's
+  // location, Read() fails with kUnsupported.
 
-  /// Returns nullopt if the location may not be read.
+  /// Returns the attributes of a chunk; nullopt if the prefixes do not allow reading its
+  /// location.
   [[nodiscard]] Result<std::optional<ObjectInfo>> Stat(const Chunk& chunk) const;
   [[nodiscard]] Result<ReadAnswer> Read(const Chunk& chunk, const ByteRange& range,
                                         std::span<std::byte> out) const;
 
-  /// True if every chunk is read as fast as from a local disk (Store::AnswersFast).
+  /// True if every chunk is read as fast as from a local disk, because no networked store is open.
   [[nodiscard]] bool AnswersFast() const { return objects_.empty(); }
-  /// The coarsest timestamp granularity of the stores and of the file systems of the open folders;
-  /// 0 if there are none.
+  /// The coarsest timestamp granularity, in nanoseconds, of the networked stores and the open
+  /// folders; 0 if there are no such stores or folders.
   [[nodiscard]] int64_t TimestampGranularityNs() const;
   void CloseIdle() const;
 
@@ -74,7 +75,7 @@ class IcechunkVirtualChunks {
   [[nodiscard]] Result<Place> Find(const Chunk& chunk) const;
 
   const std::vector<VirtualPrefix> prefixes_;
-  // Keyed by the index of the prefix.
+  // Both maps are keyed by the index of the prefix in `prefixes_`.
   std::map<size_t, std::unique_ptr<Folder>> folders_;
   std::map<size_t, std::unique_ptr<const IcechunkVirtualObjects>> objects_;
 };

@@ -14,7 +14,7 @@ namespace zarrfs {
 namespace {
 
 constexpr std::string_view kScheme = "vcc://";
-// The minimum time between two reads of the configuration that unknown names cause.
+// If locations name unknown containers, the configuration is read again at most this often.
 constexpr auto kPause = std::chrono::seconds(1);
 
 std::string TextIn(const flexbuffers::Map& map, const char* key) {
@@ -31,7 +31,7 @@ Result<IcechunkPrefixes> ParseIcechunkConfig(std::string_view config) {
   }
   IcechunkPrefixes prefixes;
   if (config.empty()) return prefixes;
-  // The copy is aligned, which readers of FlexBuffers rely on.
+  // Copy the configuration into aligned memory, which readers of FlexBuffers rely on.
   const std::vector<uint8_t> bytes(config.begin(), config.end());
   std::vector<uint8_t> tracker;
   if (!flexbuffers::VerifyBuffer(bytes.data(), bytes.size(), &tracker)) {

@@ -25,12 +25,12 @@ inline constexpr size_t kMaxIcechunkConfig = size_t{1} << 20;
 /// Prefixes, keyed by the names of containers.
 using IcechunkPrefixes = std::map<std::string, std::string, std::less<>>;
 
-/// Parses the configuration in `repo`, which is in the format FlexBuffers. Containers without a
-/// name are omitted. kDamaged if it is malformed.
+/// Parses the configuration in the file `repo`, which is a FlexBuffer. Omits containers without a
+/// name. kDamaged if it is not a FlexBuffer; kTooLarge above kMaxIcechunkConfig.
 [[nodiscard]] Result<IcechunkPrefixes> ParseIcechunkConfig(std::string_view config);
 
-/// Thread-safe. Reads the configuration at the first location that names a container. A container
-/// keeps its first prefix.
+/// Resolves names of containers. Reads the configuration when a location names an unknown
+/// container. The prefix of a known container never changes. Thread-safe.
 class IcechunkContainers {
  public:
   explicit IcechunkContainers(std::shared_ptr<const Store> repository)
@@ -39,9 +39,10 @@ class IcechunkContainers {
   /// True for a location that names a container.
   [[nodiscard]] static bool IsNamed(std::string_view location);
 
-  /// Returns `location`. If it names a container, the prefix of the container replaces
-  /// "vcc://NAME/". kUnsupported if the repository has no container of this name, or if it has
-  /// version 1, whose configuration is not read. Otherwise fails like ReadIcechunkConfig().
+  /// Replaces "vcc://NAME/" at the beginning of `location` with the prefix of the container NAME.
+  /// Returns other locations unchanged. kUnsupported if the repository has version 1 or no
+  /// container NAME, or if the prefix does not end in a slash. Otherwise returns the errors of
+  /// ReadIcechunkConfig() and ParseIcechunkConfig().
   [[nodiscard]] Result<std::string> Resolve(std::string location) const;
 
  private:

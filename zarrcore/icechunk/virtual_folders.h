@@ -16,13 +16,14 @@
 
 namespace zarrfs {
 
-/// The maximum number of references that are read, and of folders that are found.
+/// Maximum number of references that are read, and maximum number of folders that are returned.
 inline constexpr size_t kMaxVirtualReferences = 1'000'000;
 inline constexpr size_t kMaxVirtualFolders = 64;
 
 struct VirtualFolders {
   std::vector<VirtualPrefix> prefixes;  // in the order in which they were found
-  bool is_all = true;                   // false if a limit was reached, or a location was refused
+  // False if folders may be missing: a limit was reached, or a location was refused.
+  bool is_all = true;
 };
 
 /// Collects the folders that contain virtual chunks. Not thread-safe.
@@ -38,8 +39,8 @@ class VirtualFolderSearch {
   std::string latest_;
 };
 
-/// Reads the manifests of all arrays, one after the other. `containers`: the containers of the
-/// repository. Fails like IcechunkChunkFinder::Find().
+/// Finds the folders by reading the manifests of all arrays in `snapshot`. `containers`: the
+/// virtual chunk containers of the repository. Returns the errors of IcechunkChunkFinder::Find().
 [[nodiscard]] Result<VirtualFolders> FindVirtualFolders(IcechunkChunkFinder& finder,
                                                         const IcechunkContainers& containers,
                                                         const IcechunkSnapshot& snapshot);

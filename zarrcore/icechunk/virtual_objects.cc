@@ -7,12 +7,13 @@
 namespace zarrfs {
 namespace {
 
-// The memory for cached versions, and the approximate size of one without its strings.
+// The capacity in bytes of the cache of object versions, and the approximate size of a cached
+// version without its strings.
 constexpr size_t kBytesOfVersions = 1u << 20;
 constexpr size_t kBytesOfVersion = 512;
 
-// The version of a chunk contains the location of its object, because another commit may refer to
-// another object with the same ETag, time and size.
+// The version of a chunk includes the location of its object. Another commit may refer to another
+// object with the same ETag, time and size.
 ObjectInfo InfoOfVirtual(const IcechunkVirtualChunk& chunk, ObjectInfo object) {
   object.may_change_elsewhere = true;  // no watch covers the object
   const uint64_t size = chunk.size(object.size());
@@ -57,7 +58,8 @@ class IcechunkVirtualObjects::Loader final : public Cache::Loader {
   KnownPtr known_;
 };
 
-// The object at one version. If the object has changed, the version is removed from the cache.
+// One version of an object. If a read finds that the object has changed, the version is removed
+// from the cache.
 class IcechunkVirtualObjects::OneVersion final : public Object {
  public:
   OneVersion(std::shared_ptr<Cache> cache, std::string key, KnownPtr known)
@@ -83,8 +85,8 @@ IcechunkVirtualObjects::IcechunkVirtualObjects(std::shared_ptr<const Store> stor
 
 Result<IcechunkVirtualObjects::KnownPtr> IcechunkVirtualObjects::Find(
     const IcechunkVirtualChunk& chunk, const std::string& key) const {
-  // An object with the ETag of the reference has the referenced bytes, regardless of the answer's
-  // age. A weak ETag does not prove this.
+  // If the object has the ETag in the reference, its bytes are those that the reference means, so a
+  // cached version of any age will do. A weak ETag does not prove this.
   const std::string_view etag = chunk.reference.etag;
   const bool says_bytes = !etag.empty() && !etag.starts_with("W/");
   Result<void> checked;
@@ -94,7 +96,7 @@ Result<IcechunkVirtualObjects::KnownPtr> IcechunkVirtualObjects::Find(
     if (!known) return tl::unexpected(ErrorOfVirtualFile(chunk, known.error()));
     checked = CheckObject(chunk, (*known)->object->info().version);
     if (checked) return known;
-    cache_->Erase(key, *known);  // the object may have changed since the last answer
+    cache_->Erase(key, *known);  // the cached version may be outdated
   }
   return Fail(checked);
 }

@@ -19,8 +19,8 @@ namespace zarrfs {
 /// Thread-safe.
 class IcechunkVirtualObjects {
  public:
-  /// `store`: the objects below the prefix; only Read() is called. `max_age`: the maximum age of an
-  /// answer about an object's version.
+  /// `store` contains the objects below the prefix; only Read() is called. `max_age`: how long a
+  /// known version of an object is used without asking the store again.
   IcechunkVirtualObjects(std::shared_ptr<const Store> store, Age max_age);
 
   /// `key`: the key of the object, relative to the prefix. Stat() and Read() fail like those of
@@ -44,13 +44,14 @@ class IcechunkVirtualObjects {
   class Loader;
   class OneVersion;
 
-  // Finds a version of the object that matches the reference.
+  // Returns the version of the object `key`, from the cache or the store, if it matches the chunk's
+  // reference.
   [[nodiscard]] Result<KnownPtr> Find(const IcechunkVirtualChunk& chunk,
                                       const std::string& key) const;
 
   const std::shared_ptr<const Store> store_;
   const Age max_age_;
-  const std::shared_ptr<Cache> cache_;  // shared with the returned objects
+  const std::shared_ptr<Cache> cache_;  // shared with OneVersion
 };
 
 }  // namespace zarrfs

@@ -129,7 +129,7 @@ Parsed<std::string> Component(std::string_view text) {
   return decoded;
 }
 
-// `path`: the path after its first slash.
+// Adds the components of `path`, the part of an address after its host and a slash, to `address`.
 Parsed<void> AddPath(std::string_view path, Address& address) {
   while (!path.empty()) {
     const size_t slash = path.find('/');
@@ -166,8 +166,8 @@ Parsed<Address> Parse(std::string_view text) {
   return address;
 }
 
-// Encodes all characters except letters, digits, and those that have no meaning in lists of
-// options, shells and addresses.
+// Writes all characters as %XX except letters, digits, '-', '.' and '_', which have no meaning in
+// lists of options, shells and addresses.
 std::string Encoded(std::string_view component) {
   std::string encoded;
   for (const char c : component) {

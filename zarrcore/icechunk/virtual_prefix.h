@@ -63,7 +63,7 @@ struct VirtualPrefix {
 /// The place to which a location refers.
 struct VirtualPlace {
   size_t prefix = 0;  // the index of the longest prefix that covers the location
-  std::string key;    // the valid key below that prefix, not ""
+  std::string key;    // the key relative to that prefix, valid and not ""
 };
 
 /// Finds the longest allowed prefix that covers `location`. kUnsupported if `location` is refused,
