@@ -15,8 +15,8 @@ std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text) {
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (text.size() % 4 != 0) return std::nullopt;
   text.remove_suffix(text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0);
-  // libnettle would skip white space, so it is refused here. The padding has been removed, because
-  // libnettle rejects padding after a digit whose unused bits are set.
+  // libnettle skips white space, so refuse it here. The padding has been removed, because libnettle
+  // rejects padding after a digit whose unused bits are set.
   if (text.find_first_not_of(kDigits) != text.npos) return std::nullopt;
   base64_decode_ctx context;
   base64_decode_init(&context);

@@ -44,7 +44,7 @@ Result<std::vector<EdgeRun>> ParseChunkEdges(const Json& document, uint64_t exte
   }
   std::vector<EdgeRun> runs;
   uint64_t chunks = 0;
-  uint64_t sum = 0;  // the sum of the chunk lengths
+  uint64_t sum = 0;  // the sum of the chunk lengths so far
   for (const Json& item : document) {
     const auto edges = ToEdges(item);
     if (!edges) return Refuse(key, item);
@@ -65,7 +65,8 @@ Result<std::vector<EdgeRun>> ParseChunkEdges(const Json& document, uint64_t exte
                   key);
     }
     sum = *end;
-    // The number of chunks cannot overflow. Every length is at least 1, so it is at most the sum.
+    // `chunks` cannot overflow: every chunk has a length of at least 1, so `chunks` is at most
+    // `sum`.
     chunks += edges->count;
   }
   if (runs.empty() || sum < extent) {

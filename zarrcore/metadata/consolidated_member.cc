@@ -26,16 +26,17 @@ std::string Unquoted(std::string_view name) {
   return json && json->is_string() ? json->get<std::string>() : std::string();
 }
 
-// The path to the object that contains the names: one member per level, outermost first.
+// Returns the path, as member names, of the object whose members are the consolidated nodes or
+// documents.
 std::vector<std::string_view> WayTo(std::string_view key) {
   if (key.ends_with(".zmetadata")) return {kNodesMember};
   return {kConsolidatedMember, kNodesMember};
 }
 
-// Collects the member names of the object at the path `way`. False if the document is not plain
-// JSON, so ParseJson() must parse it.
+// Collects the member names of the object at the path `way`. False if the scanner cannot read the
+// document, so ParseJson() must parse it.
 bool Scan(JsonScanner& scanner, std::span<const std::string_view> way, Names& names) {
-  if (way.empty()) names.emplace();  // if the object is repeated, the last one counts
+  if (way.empty()) names.emplace();  // drops the names of an earlier member of the same name
   return scanner.Object([&](std::string_view name) {
     if (way.empty()) {
       names->push_back(Unquoted(name));

@@ -110,7 +110,7 @@ Result<DataType> ParseFixedLength(const Named& named, DataKind kind, std::string
                 "{}: data_type: expected raw_bytes with length_bytes up to {}, found {}", key,
                 kMaxItemBytes, *length);
   }
-  // Readers disagree on strings of length 0, so such a type is treated as unknown.
+  // Readers disagree on types of length 0, so treat them as unknown, like types that are too long.
   if (*length == 0 || *length > kMaxItemBytes) return OtherType(named.name);
   if (kind == kRaw) return RawType(*length);
   return MakeType(named.name, kind, *length);
@@ -134,7 +134,7 @@ Result<DataType> ParseDate(const Named& named, DataKind kind, std::string_view k
   }
   DataType type = MakeType(named.name, kind, 8);
   type.time_unit = std::move(text);
-  // numpy has no scale 0, and no scale for the unit "generic".
+  // numpy supports neither the scale 0 nor a scale for the unit "generic", so use 1.
   type.time_scale =
       type.time_unit == "generic" ? 1 : static_cast<uint32_t>(std::max<uint64_t>(*scale, 1));
   return type;
@@ -167,7 +167,7 @@ Result<DataType> ParseStruct(const Named& named, std::string_view key, int depth
     auto parsed = ParseType(field_type, key, depth + 1);
     if (!parsed) return Fail(parsed);
     if (parsed->item_size == 0) return OtherType(named.name);
-    type.item_size += parsed->item_size;  // cannot overflow, because both are at most kMaxItemBytes
+    type.item_size += parsed->item_size;  // no overflow: both are at most kMaxItemBytes
     if (type.item_size > kMaxItemBytes) return OtherType(named.name);
     type.fields.push_back({name.get<std::string>(), *std::move(parsed)});
   }

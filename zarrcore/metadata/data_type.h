@@ -23,7 +23,7 @@ enum class DataKind {
   kFloat,    // IEEE 754 binary16, binary32 or binary64
   kComplex,  // two floats of 4 or 8 bytes
   kRaw,      // r<N>, raw_bytes: opaque bytes
-  // Extension types of fixed size.
+  // Extension types whose elements have a fixed size.
   kNarrowInt,            // int2, int4: one byte; upper bits are unused
   kNarrowUint,           // uint2, uint4
   kNarrowFloat,          // bfloat16, float8_*, float6_*, float4_*: see FloatFormat
@@ -33,7 +33,7 @@ enum class DataKind {
   kFixedLengthUtf32,     // code points of 4 bytes each, padded with zeros
   kNullTerminatedBytes,  // a string of bytes, padded with zeros
   kStruct,               // struct, structured: fields without padding
-  // Extension types of variable length; their item_size is 0.
+  // Extension types whose elements vary in length. Their DataType::item_size is 0.
   kString,  // string, in UTF-8
   kBytes,   // bytes, variable_length_bytes, binary
   // Any other type.
@@ -44,17 +44,19 @@ inline constexpr size_t kDataKinds = static_cast<size_t>(DataKind::kOther) + 1;
 struct StructField;
 
 struct DataType {
-  std::string name;  // in the core spelling: "uint16", "complex64", "r24"; other types as written
+  std::string name;  // core types as in the specification: "uint16", "r24"; other types as written
   DataKind kind = DataKind::kOther;
-  size_t item_size = 0;             // bytes per element; 0 if variable or unknown
-  Json document = {};               // the value of "data_type" in zarr.json; null for a field
-  std::string time_unit = {};       // the unit of dates, as numpy writes it: "us", "D", "generic"
-  uint32_t time_scale = 1;          // time units per integer step, for dates
+  // Bytes per element; 0 if elements vary in length, or if unknown.
+  size_t item_size = 0;
+  // The value of "data_type" in zarr.json; null for a struct's field.
+  Json document = {};
+  std::string time_unit = {};       // for dates: the unit as numpy writes it: "us", "D", "generic"
+  uint32_t time_scale = 1;          // for dates: how many time units an increment by 1 is
   std::vector<StructField> fields;  // the fields of a struct, at least one, with unique names
 
-  /// The number of bytes that are reversed together to change the byte order: the whole item, or a
-  /// part of it. 1 if nothing is reversed. For a struct, the maximum over its fields; see
-  /// ReverseByteOrder().
+  /// The number of bytes in each unit that is reversed to change the byte order of an element: the
+  /// whole element, or a part of it. 1 if nothing is reversed. For a struct, the maximum over its
+  /// fields; see ReverseByteOrder().
   [[nodiscard]] size_t byte_order_unit() const;
   [[nodiscard]] bool is_core() const { return kind <= DataKind::kRaw; }
   [[nodiscard]] bool is_date() const {

@@ -53,7 +53,8 @@ std::optional<Digest> DecisiveDigest(std::string_view text) {
     return true;
   });
   if (!is_plain || !scanner.IsAtEnd()) return std::nullopt;
-  // All attributes of a group matter, because they decide how nodes below the group are shown.
+  // All attributes of a group affect how the nodes below the group are shown, so add the whole
+  // document.
   if (!is_array || is_other) digest.Add(text);
   return digest.Finish();
 }

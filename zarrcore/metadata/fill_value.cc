@@ -68,7 +68,7 @@ std::string DecodeUtf32(std::span<const std::byte> bytes) {
   return text;
 }
 
-// --- Parsers of parts of a value. They return nullopt for invalid input. ---
+// --- Functions that parse a part of a value. They return nullopt for invalid input. ---
 
 std::optional<uint64_t> ParseBits(std::string_view text, const FloatFormat& format) {
   if (text.size() < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'b')) return std::nullopt;
@@ -100,7 +100,8 @@ std::optional<uint64_t> ParseFloat(const Json& json, const FloatFormat& format) 
   return text == nullptr ? std::nullopt : ParseBits(*text, format);
 }
 
-// Parses an integer, bool or date. Bits above the size of the type are 0 in the result.
+// Parses an integer, bool or date of the given type. Bits above the size of the type are 0 in the
+// result.
 std::optional<uint64_t> ParseWhole(const Json& json, const DataType& type) {
   if (type.kind == kBool && json.is_boolean()) return json.get<bool>() ? 1 : 0;
   if (type.is_date() && json == "NaT") return kNotATime;
@@ -225,7 +226,7 @@ constexpr std::string_view kRawBytes =
 constexpr std::string_view kFields =
     "an object with a value for each field, or a base64 string of the item's length,";
 
-// The expected value in error messages, indexed by DataKind.
+// For error messages: the value that was expected, indexed by DataKind.
 constexpr std::array<std::string_view, kDataKinds> kExpected = {
     "true or false", kInteger,    kInteger, kNumber,     kTwoNumbers, kRawBytes,
     kInteger,        kInteger,    kNumber,  kTwoNumbers, kDate,       kDate,

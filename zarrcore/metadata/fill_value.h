@@ -33,11 +33,12 @@ using FillBytes = std::vector<std::byte>;
 /// are objects. `fill` must be an element of `type`. Null for kOther.
 [[nodiscard]] Json FillValueToV3(const FillBytes& fill, const DataType& type);
 
-/// Decodes the attribute "_FillValue" (CF conventions) as xarray and others spell it in v3. For
-/// floats: a number, "NaN", "Infinity", "-Infinity", a decimal string, or base64 of a little-endian
-/// float64. For complex numbers: a list of two of these. For integers: an integer. For bool: true,
-/// false, 0 or 1. For dates: "NaT" or an integer. For bytes: base64. For strings: a string. The
-/// value may be in a list of one item. nullopt for anything else and for values out of range.
+/// Decodes the attribute "_FillValue" (CF conventions) of a v3 array, as xarray and other writers
+/// spell it. For floats: a number, "NaN", "Infinity", "-Infinity", a decimal string, or base64 of a
+/// little-endian float64. For complex numbers: a list of two of these. For integers: an integer.
+/// For bool: true, false, 0 or 1. For dates: "NaT" or an integer. For bytes: base64. For strings: a
+/// string. The value may be in a list of one item. nullopt for anything else and for values out of
+/// range.
 [[nodiscard]] std::optional<FillBytes> DecodeFillAttribute(const Json& attribute,
                                                            const DataType& type);
 

@@ -28,7 +28,7 @@ constexpr std::array kFormats = {
     FloatFormat{"float4_e2m1fn", 1, 2, 1, 1, Codes::kFinite},
 };
 
-// The code whose exponent and fraction bits are all 1, without the sign.
+// The code with all exponent and fraction bits set to 1, and the sign bit 0.
 uint64_t AllOnes(const FloatFormat& format) {
   return (uint64_t{1} << (format.exponent_bits + format.fraction_bits)) - 1;
 }
@@ -37,7 +37,7 @@ uint64_t SignBit(const FloatFormat& format) {
   return format.codes == Codes::kPowersOfTwoOnly ? 0 : AllOnes(format) + 1;
 }
 
-// The code of infinity in an IEEE format.
+// The code of positive infinity in an IEEE format.
 uint64_t Infinity(const FloatFormat& format) {
   return AllOnes(format) >> format.fraction_bits << format.fraction_bits;
 }

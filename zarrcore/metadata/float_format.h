@@ -22,7 +22,7 @@ struct FloatFormat {
     kPowersOfTwoOnly,  // no sign, no zero; all ones is NaN
   };
   std::string_view name;
-  size_t size;  // in bytes; unused upper bits are 0
+  size_t size;  // bytes per number; bits above the width of the format are 0
   int exponent_bits;
   int fraction_bits;
   int bias;
@@ -32,13 +32,13 @@ struct FloatFormat {
 /// The format of the data type called `name`. Null if that type is not a float.
 [[nodiscard]] const FloatFormat* FindFloatFormat(std::string_view name);
 
-/// The code of the number nearest to `value`. Ties round to the even code. Any NaN becomes the
-/// canonical NaN. nullopt for values out of range, and for infinity and NaN if the format lacks
-/// them.
+/// Returns the code of the number nearest to `value`. Ties round to the even code. Any NaN becomes
+/// the canonical NaN. nullopt if `value` is out of range, or is an infinity or NaN that the format
+/// lacks.
 [[nodiscard]] std::optional<uint64_t> EncodeFloat(double value, const FloatFormat& format);
 
-/// The value of a code, exact except for the payload of NaNs. Ignores bits above the width of the
-/// format.
+/// Returns the value that `bits` represents, exact except for the payload of NaNs. Ignores bits
+/// above the width of the format.
 [[nodiscard]] double DecodeFloat(uint64_t bits, const FloatFormat& format);
 
 /// True if all bits above the width of the format are 0.

@@ -35,7 +35,7 @@ constexpr double kMaxExactInteger = 9007199254740992.0;  // 2^53
 
 struct MarkedText {
   std::string text;
-  std::vector<size_t> ends;  // the ends of the marked literals, as offsets in `text`
+  std::vector<size_t> ends;  // where each marked literal ends: offsets in `text`
 };
 
 // True if `literal` consists of digits, with an optional minus sign.
@@ -68,7 +68,7 @@ MarkedText MarkBareLiterals(std::string_view text) {
       // the required syntax error.
       marked.text.append("\"").append(kMarkInText).append(*literal).append("\"");
       marked.ends.push_back(marked.text.size());
-      // There are already too many values, so the parser will reject the document.
+      // Stop, because the parser will reject the document: it has too many values.
       if (marked.ends.size() > kMaxJsonValues) break;
       i += literal->size();
       continue;
@@ -80,8 +80,9 @@ MarkedText MarkBareLiterals(std::string_view text) {
   return marked;
 }
 
-// Builds the document. nlohmann's own builder compares every key with all earlier keys of its
-// object, and copies all members whenever an object grows, so a hostile document would take hours.
+// Builds a Json value from the parser's events. nlohmann's own builder compares every key with all
+// earlier keys of its object, and copies all members whenever an object grows, so a hostile
+// document would take hours.
 class DocumentBuilder final : public nlohmann::json_sax<Json> {
  public:
   explicit DocumentBuilder(bool skips_what_is_too_deep) : skips_(skips_what_is_too_deep) {}
@@ -154,13 +155,14 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
  private:
   struct OpenContainer {
     bool is_object;
-    std::vector<std::string> keys;  // for objects: the key of each value, including repeated keys
+    // For objects: one key per element of `values`, with repetitions.
+    std::vector<std::string> keys;
     std::vector<Json> values;
   };
 
-  // If a name is repeated, moves its last value to its first position, and marks its other
-  // positions in the result. Sorts instead of hashing, because an attacker can easily craft names
-  // with equal hashes.
+  // If a key is repeated, moves its last value to its first position. The result is true for its
+  // other positions. Sorts instead of hashing, because an attacker can easily craft keys with equal
+  // hashes.
   static std::vector<bool> TakeLastOfEach(OpenContainer& members) {
     const std::vector<std::string>& keys = members.keys;
     std::vector<size_t> order(keys.size());
@@ -208,7 +210,8 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   }
 
   const bool skips_;
-  size_t skipped_ = 0;  // the number of open containers beyond the maximum depth
+  // The number of open containers below the maximum depth, whose values are skipped.
+  size_t skipped_ = 0;
   std::vector<OpenContainer> open_;
   std::string error_;
   size_t position_ = 0;
@@ -253,8 +256,8 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
     return Fail(ErrorCode::kDamaged, "{}: not JSON at {}: {}", key, LineAndColumn(text, offset),
                 builder.error());
   }
-  // Literals that are nested too deeply are dropped, so there may be fewer marked values than
-  // literals. There are more only if the document itself contains a marked string.
+  // Every literal became a marked string. The document has fewer marked strings only if some were
+  // nested too deeply and dropped. It has more only if it contained a marked string itself.
   if (builder.marked_values() > marked.ends.size() ||
       (builder.marked_values() < marked.ends.size() && !builder.too_deep())) {
     return Fail(ErrorCode::kDamaged, "{}: a string begins with \\u0000#, the mark of bare NaN",
@@ -275,11 +278,12 @@ size_t IndentationOf(const Json& json, size_t depth = 0) {
   return bytes;
 }
 
-// The maximum length of `text` written as a JSON string in ASCII.
+// An upper bound of the length of `text` as a JSON string in ASCII, quotes included.
 uint64_t LengthOfString(std::string_view text) {
   constexpr uint64_t kEscaped = 6;  // the length of an escaped control character
-  // The length per byte of a non-ASCII character. A character of two or three bytes becomes one
-  // escape of six characters, and a character of four bytes becomes two escapes.
+  // The maximum number of escaped characters per byte of a non-ASCII character. A character of two
+  // or three bytes becomes one escape of six characters, and a character of four bytes becomes two
+  // escapes.
   constexpr uint64_t kOfByteAbove = 3;
   uint64_t length = 2;
   for (const char c : text) {
@@ -333,15 +337,17 @@ Result<Json> ParseJson(std::string_view text, std::string_view key,
 }
 
 uint64_t MemoryToParse(std::string_view text) {
-  // Memory per value: twice the size of its slot in the container and of the value itself.
+  // Memory in bytes per value: its slot in the list of its container, which may have twice the
+  // needed capacity, and the value itself.
   constexpr uint64_t kOfValue = 128;
-  // Additional memory per member of an object: its name, and its slot while the object is built.
+  // Additional memory in bytes per member of an object: its name, and its slot while the object is
+  // built.
   constexpr uint64_t kOfMember = 96;
-  // Memory per character: the document, its marked or repaired copy, the strings in it, and the
-  // string being read.
+  // Memory in bytes per character of `text`: the document, its marked or repaired copy, the strings
+  // in it, and the string being read.
   constexpr uint64_t kOfCharacter = 4;
   uint64_t bytes = kOfValue + text.size() * kOfCharacter;
-  // Each value except the first follows one of these characters.
+  // Each value except the first follows a comma, a bracket or a brace. A colon follows each name.
   for (const char c : text) {
     if (c == ',' || c == '[' || c == '{') bytes += kOfValue;
     if (c == ':') bytes += kOfMember;
@@ -412,7 +418,7 @@ std::string DumpJson(const Json& json, JsonEncoding encoding) {
   size_t copied = 0;
   const std::string opening = fmt::format("\"{}", kMarkInText);
   for (size_t at = text.find(opening); at != text.npos; at = text.find(opening, at + 1)) {
-    // A quote after a backslash does not open a string. It is part of one.
+    // A quote after a backslash is a character of a string, and does not open one.
     if (at > 0 && text[at - 1] == '\\') continue;
     const size_t start = at + opening.size();
     const std::string_view literal(text.data() + start, text.find('"', start) - start);
@@ -455,7 +461,7 @@ size_t MemoryOf(const Json& json) {
 }
 
 uint64_t MemoryToDump(const Json& json) {
-  // While the output grows, memory holds the old string and a new one with twice the capacity.
+  // While the output string grows, its old buffer and a new one of twice the size are in memory.
   constexpr uint64_t kCopies = 3;
   const size_t indentation = IndentationOf(json);
   return kCopies * (LengthOfText(json) + (indentation > kMaxIndentation ? 0 : indentation));

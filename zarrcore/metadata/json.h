@@ -19,7 +19,7 @@ namespace zarrfs {
 using Json = nlohmann::ordered_json;
 
 /// Maximum nesting depth. ParseJson() refuses deeper documents; the lenient ParseJson() replaces
-/// deeper values.
+/// the values below this depth with null.
 inline constexpr int kMaxJsonDepth = 256;
 
 /// Maximum number of values in a document. A value of two bytes of JSON can take 64 bytes of
@@ -33,10 +33,11 @@ inline constexpr size_t kMaxJsonValues = size_t{1} << 23;
 /// kTooLarge if it is nested too deeply or has too many values.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key);
 
-/// The lenient ParseJson(): tolerates everything that Python's reader tolerates, so one bad value
-/// does not make all others unusable. Replaces unpaired surrogates and bytes that are not UTF-8
-/// with U+FFFD, a number beyond the range of a double with Infinity, and values nested too deeply
-/// with null. Adds a line, which begins with `key`, to `notes` for each kind of replacement.
+/// Like the overload above, but lenient: tolerates everything that Python's reader tolerates, so
+/// one bad value does not make all others unusable. Replaces unpaired surrogates and bytes that are
+/// not UTF-8 with U+FFFD, a number beyond the range of a double with Infinity, and values nested
+/// too deeply with null. For each kind of replacement, adds a message that begins with `key` to
+/// `notes`.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key,
                                      std::vector<std::string>& notes);
 
@@ -71,11 +72,11 @@ enum class JsonEncoding { kAscii, kUtf8 };  // kAscii writes non-ASCII character
 /// Returns `text` as a quoted JSON string in ASCII. Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string JsonText(std::string_view text);
 
-/// Approximate upper bound in bytes of the memory to parse `text`, or of the result and a copy of
-/// it. Fast, because it only counts characters.
+/// Approximate upper bound, in bytes, of the memory needed to parse `text`, or to hold the parsed
+/// value and a copy of it. Fast, because it only counts characters.
 [[nodiscard]] uint64_t MemoryToParse(std::string_view text);
 
-/// Approximate upper bound in bytes of the memory for DumpJson() in ASCII.
+/// Approximate upper bound, in bytes, of the memory that DumpJson() needs to write `json` in ASCII.
 [[nodiscard]] uint64_t MemoryToDump(const Json& json);
 
 /// Approximate memory of a value in bytes, excluding the Json object itself.

@@ -12,7 +12,8 @@
 namespace zarrfs::internal {
 namespace {
 
-// The mappings in use. The table has a fixed size, so adding an entry needs no memory.
+// The addresses of the shared mappings in use; null for free entries. The table has a fixed size,
+// so adding an address needs no memory.
 struct Mappings {
   Mutex mutex;
   std::array<void*, 256> at GUARDED_BY(mutex) = {};
@@ -20,8 +21,8 @@ struct Mappings {
 };
 constinit Mappings mappings;
 
-// Replaces the table entry `instead` with `memory`. Free entries are null. False if the table has
-// no such entry.
+// Replaces the address `instead` in the table with `memory`; either may be null. False if the table
+// does not contain `instead`.
 bool Replace(void* instead, void* memory) {
   const MutexLock lock(mappings.mutex);
   const auto found = std::ranges::find(mappings.at, instead);

@@ -15,9 +15,10 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxNotes = 16;  // maximum number of notes per document
+constexpr size_t kMaxNotes = 16;  // maximum number of messages about replacements per document
 
-// The UTF-16 code unit of an escape "\uXXXX" at the beginning of `text`.
+// The UTF-16 code unit of an escape "\uXXXX" at the beginning of `text`; nullopt if `text` begins
+// with something else.
 std::optional<unsigned> EscapedUnit(std::string_view text) {
   constexpr size_t kLength = 6;
   if (text.size() < kLength || !text.starts_with("\\u")) return std::nullopt;

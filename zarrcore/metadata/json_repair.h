@@ -7,17 +7,17 @@
 
 namespace zarrfs {
 
-/// The prefix, in JSON text, of strings that represent numbers JSON cannot express; see
-/// NonFinite().
+/// How strings that ParseJson() creates for bare NaN, Infinity and large integers begin, as JSON
+/// text; see NonFinite().
 inline constexpr std::string_view kMarkInText = "\\u0000#";
 
 struct RepairedJson {
   std::string text;
-  std::set<std::string> changes;  // descriptions of the replacements, at most 16
+  std::set<std::string> changes;  // what was replaced, as messages for users; at most 16
 };
 
-/// Returns `text` with all replacements of the lenient ParseJson(), except those of values nested
-/// too deeply.
+/// Makes the replacements of the lenient ParseJson() in `text`, except for values nested too
+/// deeply.
 [[nodiscard]] RepairedJson RepairJson(std::string_view text);
 
 }  // namespace zarrfs

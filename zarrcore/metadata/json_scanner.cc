@@ -109,8 +109,8 @@ bool JsonScanner::Escape() {
   if (kind != 'u') return std::string_view("\"\\/bfnrt").find(kind) != std::string_view::npos;
   const std::string_view digits = text_.substr(at_, 4);
   if (digits.size() < 4 || !std::ranges::all_of(digits, IsHexDigit)) return false;
-  // Refuse surrogates, which may be unpaired, and NUL, because ParseJson() marks bare literals with
-  // it.
+  // Refuse escaped surrogates, because they may be unpaired, and the escaped NUL, because
+  // ParseJson() marks bare literals with it.
   const bool is_half = (digits[0] == 'd' || digits[0] == 'D') && digits[1] >= '8';
   if (is_half || digits == "0000") return false;
   at_ += 4;

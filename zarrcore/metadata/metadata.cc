@@ -23,7 +23,7 @@ constexpr std::array kGroupMembers = {
     "zarr_format"sv, "node_type"sv, "attributes"sv, "consolidated_metadata"sv, "extensions"sv,
 };
 
-// An excerpt of a name, without the surrounding quotes.
+// A printable excerpt of `name`, without the quotes that Excerpt() adds.
 std::string InQuotes(const std::string& name) {
   std::string excerpt = Excerpt(name).substr(1);
   if (excerpt.ends_with('"')) excerpt.pop_back();
@@ -180,7 +180,7 @@ Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string
     auto before = base->is_null() ? encoding : ParseChunkKeyEncoding(*base, key);
     if (!before) return before;
     auto text = before->suffix.empty() ? ParseKeySuffix(suffix, key)
-                                       // Fails: the base encoding already has a suffix.
+                                       // Fail, because the base encoding has a suffix.
                                        : ParseKeySuffix(Json(), key);
     if (!text) return Fail(text);
     before->suffix = *std::move(text);
@@ -242,7 +242,7 @@ Json TakeAttributes(Json& document, std::string_view key, std::vector<std::strin
 Result<void> CheckMembers(const Json& document, std::span<const std::string_view> known,
                           std::string_view key) {
   for (const auto& [member, value] : document.items()) {
-    // Drafts of the specification had a list "extensions", which is harmless if it is empty.
+    // The list "extensions", from drafts of the specification, is known only if it is empty.
     const bool is_meant = member != "extensions" || (value.is_array() && value.empty());
     if (is_meant && std::find(known.begin(), known.end(), member) != known.end()) continue;
     if (value.is_object() && MemberOrNull(value, "must_understand") == false) continue;
@@ -282,7 +282,7 @@ Result<void> CheckSizes(const ArrayMetadata& array, std::string_view key) {
   return {};
 }
 
-// Moves a parsed value to `place`, or returns its error.
+// Moves a parsed value into the variable `place`, or returns the error.
 template <typename T>
 Result<void> Take(Result<T> parsed, T& place) {
   if (!parsed) return Fail(parsed);

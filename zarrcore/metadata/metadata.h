@@ -65,8 +65,8 @@ struct ChunkKeyEncoding {
   enum class Kind { kDefault, kV2 };
   Kind kind = Kind::kDefault;
   char separator = '/';  // '/' or '.'
-  /// True if Zarr v2 metadata do not state the separator, and no stored chunk has revealed it yet.
-  /// Keys may then have either separator.
+  /// True if the Zarr v2 metadata do not state the separator, and no stored chunk has revealed it
+  /// yet. Chunk keys may then have either separator.
   bool is_undecided = false;
   std::string suffix = {};  // appended to each key: zarr-extensions, "suffix"
   bool operator==(const ChunkKeyEncoding&) const = default;
@@ -92,8 +92,8 @@ struct ArrayMetadata {
   /// Otherwise empty.
   std::vector<std::vector<EdgeRun>> chunk_edges;
   ChunkKeyEncoding key_encoding;
-  FillBytes fill_value;  // a little-endian element; empty for kOther
-  // True if the contents of missing chunks are undefined. v2 metadata then have "fill_value": null.
+  FillBytes fill_value;  // one element, little-endian; empty for DataKind::kOther
+  // True if the contents of missing chunks are undefined. The "fill_value" in v2 is then null.
   bool undefined_fill = false;
   // The codec chain. Never empty: an absent or empty list in zarr.json means "bytes",
   // little-endian.
@@ -104,24 +104,25 @@ struct ArrayMetadata {
   std::optional<std::vector<std::optional<std::string>>> dimension_names;
   /// The whole zarr.json as read. Views derive their own documents from it.
   Json document;
-  /// One sentence for each part of the documents that was dropped or replaced. Each begins with the
-  /// key of the document.
+  /// For users: one sentence for each part of the documents that was dropped or replaced, beginning
+  /// with the key of the document.
   std::vector<std::string> notes;
-  /// The stored documents. Null if the array was not read from a store.
+  /// The documents from which the metadata were parsed. Null if the array was not read from a
+  /// store.
   std::shared_ptr<const StoredDocuments> stored;
-  /// If set, the reason why only shape, chunk_shape, key_encoding and `stored` are usable; see
-  /// ParseZarrayGrid().
+  /// If set, only shape, chunk_shape, key_encoding and `stored` are usable, for the reason given by
+  /// the error; see ParseZarrayGrid().
   std::optional<Error> grid_only;
 
-  /// True if the stored documents are v2.
+  /// True if the stored documents are in the format of Zarr v2.
   [[nodiscard]] bool is_stored_as_v2() const { return stored != nullptr && stored->is_v2; }
   [[nodiscard]] size_t rank() const { return shape.size(); }
 };
 
 struct GroupMetadata {
   Json attributes = Json::object();
-  /// The JSON type of the member consolidated_metadata. Its contents are dropped, because the
-  /// nodes' own documents are authoritative.
+  /// The JSON type of the member consolidated_metadata, whose contents are dropped: the documents
+  /// of the nodes themselves are authoritative.
   Json::value_t consolidated_metadata = Json::value_t::null;
   Json document;
   std::vector<std::string> notes;  // see ArrayMetadata::notes

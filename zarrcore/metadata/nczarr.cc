@@ -13,8 +13,8 @@ bool IsNotes(const Json& value) {
   return parsed && parsed->is_object();
 }
 
-// Returns a member of netCDF-C's notes under its new or old name. netCDF-C 4.9.3 renamed the
-// attributes and their members.
+// Returns a member of one of netCDF-C's attributes, under its new or its old name. netCDF-C 4.9.3
+// renamed the attributes and their members.
 const Json& NoteOf(const Json& attributes, const char* notes, const char* member,
                    const char* old_notes, const char* old_member) {
   const Json& found = MemberOrNull(MemberOrNull(attributes, notes), member);
@@ -31,7 +31,7 @@ std::vector<std::string> NczarrDimensions(const Json& attributes, size_t rank) {
   for (const Json& path : paths) {
     const std::string* const text = TextOf(path);
     if (text == nullptr) return {};
-    // The name may be a path such as "/group/x".
+    // The entry may be a path such as "/group/x", which ends with the dimension's name.
     names.push_back(text->substr(text->rfind('/') + 1));
     if (names.back().empty()) return {};
   }

@@ -14,9 +14,9 @@ namespace zarrfs {
 /// True if netCDF-C reserves attributes of this name, such as _nczarr_array and _NCZARR_ATTR.
 [[nodiscard]] bool IsNczarrName(std::string_view name);
 
-/// Returns `attributes` without netCDF-C's notes. A note is an object, or an object as a JSON
-/// string, as xarray saves it for a store opened through netCDF-C. Other attributes with reserved
-/// names belong to the user and are kept.
+/// Returns `attributes` without netCDF-C's notes: attributes with a reserved name whose value is an
+/// object, or a string that contains a JSON object (as xarray saves it for a store opened through
+/// netCDF-C). Other attributes with reserved names belong to the user and are kept.
 [[nodiscard]] Json WithoutNczarr(Json attributes);
 
 /// The dimension names of an array from netCDF-C's notes. Empty unless the notes have `rank` names.

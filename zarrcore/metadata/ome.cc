@@ -43,7 +43,7 @@ void VisitVersioned(Json& attributes, const auto& visit) {
   }
 }
 
-// Returns `list` if it is a list, otherwise an empty list.
+// Returns `list` if it is a JSON list, otherwise an empty list.
 const Json& ListOrEmpty(const Json& list) {
   static const Json kEmpty = Json::array();
   return list.is_array() ? list : kEmpty;
@@ -229,7 +229,7 @@ OmeAttributes AsOme05(Json attributes, const OmePlace& place) {
   }
   Json ome = {{kVersion, "0.5"}};
   Json others = Json::object();
-  Json another;  // a version other than 0.4, if an object states one
+  Json another;  // the version that an object states, if it is not 0.4
   for (const auto& [name, value] : attributes.items()) {
     const bool is_known = std::ranges::find(kMembers, name) != kMembers.end();
     const bool is_member = is_known && IsMember(attributes, name, place, /*in_ome=*/false);

@@ -12,7 +12,7 @@
 
 namespace zarrfs {
 
-/// Converted attributes, and notes for users.
+/// Converted attributes, and messages for users about the conversion.
 struct OmeAttributes {
   Json attributes;
   std::vector<std::string> notes;
@@ -30,23 +30,23 @@ struct OmePlace {
 [[nodiscard]] bool IsOme(const Json& attributes, const OmePlace& place);
 
 /// Returns the `attributes` of a group with the members of a 0.5 `ome` moved to the top level. An
-/// existing attribute of the same name takes precedence, with a note. Members of other versions
-/// stay in `ome`, with a note. Version 0.6 is first converted to 0.5, if possible (ome06.h). A
-/// missing version means 0.5, because some writers omit it.
+/// existing attribute of the same name takes precedence, with a message in the result's notes. An
+/// `ome` of another version stays unchanged, with a message. Version 0.6 is first converted to 0.5,
+/// if possible (ome06.h). A missing version means 0.5, because some writers omit it.
 [[nodiscard]] OmeAttributes AsOme04(Json attributes);
 
-/// Returns the `attributes` of a group with the members of 0.4 moved into `ome`. Members of other
-/// versions stay at the top level, with a note. Attributes that are not OME-Zarr stay, without a
-/// note.
+/// Returns the `attributes` of a group with the members of 0.4 moved into `ome`. If a member states
+/// another version, all attributes stay unchanged, and the result has a message. Attributes that
+/// are not OME-Zarr stay at the top level.
 [[nodiscard]] OmeAttributes AsOme05(Json attributes, const OmePlace& place);
 
-/// Returns the `attributes` of a group with a 0.6 `ome` converted to 0.5, with a note. Returns them
-/// unchanged if 0.5 cannot express the contents (ome06.h).
+/// Returns the `attributes` of a group with a 0.6 `ome` converted to 0.5, and a message that says
+/// so. Returns them unchanged if 0.5 cannot express the contents (ome06.h).
 [[nodiscard]] OmeAttributes Ome06AsOme05(Json attributes);
 
-/// The names of the axes of the array called `array` in a group with these `attributes`, if the
-/// group is an image of 0.4 and the array is one of its resolutions. Otherwise empty. OME-Zarr 0.5
-/// requires these names as dimension_names.
+/// Returns the names of the axes of `array`, if `array` is a resolution of an OME-Zarr 0.4 image
+/// whose group has these `attributes`. Otherwise empty. OME-Zarr 0.5 requires these names as
+/// dimension_names.
 [[nodiscard]] std::vector<std::string> AxesIn04(const Json& attributes, std::string_view array);
 
 }  // namespace zarrfs

@@ -81,7 +81,7 @@ class ChainMaker {
       return Append("numcodecs." + id, std::move(configuration));
     }
     if (!in_bytes_) AddBytes();
-    // This codec's output is bytes, so the next codec sees items of size 1.
+    // The output of this codec is bytes, so the next codec gets elements of 1 byte.
     const size_t item_size = std::exchange(elements_.item_size, 1);
     if (id == "blosc") return Append("blosc", BloscConfiguration(configuration, item_size));
     if (id == "gzip") return Append("gzip", Json{{"level", IntegerOr(configuration, "level", 1)}});
@@ -163,7 +163,8 @@ class ChainMaker {
       const bool is_astype = id == "astype";
       const char* const decoded = is_astype ? "decode_dtype" : "dtype";
       const char* const encoded = is_astype ? "encode_dtype" : "astype";
-      // In numcodecs, the encoded type defaults to the decoded type, except in the filter "astype".
+      // In numcodecs, an omitted encoded type means the decoded type, except in the filter
+      // "astype".
       const Json& decoded_text = MemberOrNull(configuration, decoded);
       const Json& encoded_text = MemberOrNull(configuration, encoded);
       const auto from = ParseNumber(id, decoded, decoded_text);
@@ -198,7 +199,7 @@ class ChainMaker {
   }
 
   const std::string_view key_;
-  V2Dtype elements_;  // the type of the elements that the next codec encodes
+  V2Dtype elements_;  // the type of the elements that the next codec will encode
   bool in_bytes_ = false;
   V2Codecs chain_;
 };

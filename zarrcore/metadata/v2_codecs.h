@@ -15,7 +15,7 @@ namespace zarrfs {
 
 struct V2Codecs {
   Json codecs;     // the value of "codecs" in zarr.json
-  Json data_type;  // from the dtype; for "|O", from the filters
+  Json data_type;  // the value of "data_type", from the dtype; for "|O", from the filters
 };
 
 /// Converts the members "order", "filters" (may be absent) and "compressor" of `zarray`. kDamaged

@@ -37,8 +37,8 @@ struct V2Dtype {
   char byte_order = '|';  // '<' or '>'; '|' if byte order does not matter
   size_t item_size = 0;   // in bytes; 0 for "|O"
   size_t parts = 1;       // number of fields, including nested ones
-  /// The big-endian parts of a struct whose parts have different byte orders; `byte_order` is then
-  /// '<'.
+  /// The byte ranges of the big-endian parts of a struct whose parts differ in byte order;
+  /// `byte_order` is then '<'.
   std::vector<ByteRun> big = {};
 
   [[nodiscard]] bool is_object() const { return data_type.is_null(); }

@@ -26,8 +26,8 @@ struct NamedText {
 };
 
 /// Converts a .zarray. `zattrs` is nullopt if .zattrs does not exist. Ignores unknown members, as
-/// v2 requires. Fails like ParseZarrJson(), and with kUnsupported for anything that v3 or this
-/// program cannot express; see ParseV2Dtype() and ParseV2Codecs().
+/// v2 requires. Returns the errors of ParseZarrJson(), and kUnsupported for anything that v3 or
+/// this program cannot express; see ParseV2Dtype() and ParseV2Codecs().
 [[nodiscard]] Result<ArrayMetadata> ParseZarray(const NamedText& zarray,
                                                 const std::optional<NamedText>& zattrs);
 
