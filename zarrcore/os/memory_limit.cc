@@ -23,14 +23,14 @@ constexpr uint64_t kDefaultLeast = uint64_t{128} << 20;
 constexpr uint64_t kDefaultMost = uint64_t{4} << 30;
 constexpr uint64_t kMaxMebibytes = uint64_t{1} << 32;
 
-// Memory outside the budget: the program itself, its libraries, lists of names, and reserved but
-// unused buffers.
+// Memory in bytes that the budget does not count: the program itself, its libraries, lists of
+// names, and reserved but unused buffers.
 constexpr uint64_t kMargin = uint64_t{512} << 20;
-// The number of threads that the options do not count, such as those of libraries, notifiers and
-// prefetching.
+// The number of threads in addition to those that read the store: threads of libraries, notifiers
+// and prefetching.
 constexpr uint64_t kOtherThreads = 64;
 
-// Sanitizers allocate more memory than any sensible limit.
+// Sanitizers allocate more memory than any sensible limit, so LimitMemory() sets no RLIMIT_DATA.
 #ifdef ZARRFS_SANITIZED
 constexpr bool kIsSanitized = true;
 #else
@@ -42,8 +42,8 @@ std::string ReadText(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Reads the file named `file` in the folder `path` and in its parents up to `root`, and returns the
-// lowest number in these files.
+// Reads the limit in the file named `file` in the folder `path` and in each of its parents up to
+// `root`. Returns the lowest limit; nullopt if there is none.
 std::optional<uint64_t> LeastAbove(const std::filesystem::path& root, std::string_view path,
                                    const char* file) {
   std::optional<uint64_t> least;

@@ -125,8 +125,7 @@ std::vector<Mounted> MountsAlong(std::string_view path, const std::vector<Mounte
            std::ranges::find(table, mounted.parent, &Mounted::id) == table.end();
   };
   while (way.size() <= table.size()) {
-    // If several child mounts are on the path, the lookup enters the mount nearest to the root
-    // first.
+    // Several child mounts may contain `path`. The lookup enters the one nearest to the root first.
     const Mounted* next = nullptr;
     for (const Mounted& mounted : table) {
       if (!LiesIn(path, mounted.path)) continue;

@@ -50,8 +50,8 @@ struct Mounted {
 // The paths passed to the functions below must be absolute and without symbolic links. Mounts
 // covered by other mounts are not found.
 
-/// The mounts through which a lookup of `path` passes, from the root down; `path` is in the last
-/// mount.
+/// The mounts through which a lookup of `path` passes, from the root mount to the mount that
+/// contains `path`.
 [[nodiscard]] std::vector<Mounted> MountsAlong(std::string_view path,
                                                const std::vector<Mounted>& table);
 

@@ -7,8 +7,8 @@
 namespace zarrfs {
 namespace {
 
-// Calls `transfer(done)`, which reads or writes from byte `done` on and returns like read(2) or
-// write(2), until all bytes are transferred. False on failure.
+// Reads or writes `size` bytes by calling `transfer(done)`, which continues at byte `done` and
+// returns like read(2) or write(2). False, with errno set, on failure.
 template <typename Transfer>
 bool ForAll(size_t size, const Transfer& transfer) {
   for (size_t done = 0; done < size;) {

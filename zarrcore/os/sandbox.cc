@@ -54,7 +54,7 @@ constexpr uint64_t kMake = 1 << 7 | 1 << 8;    // making folders, regular files
 constexpr uint64_t kRenameElsewhere = 1 << 13;
 constexpr uint64_t kTruncate = 1 << 14;
 constexpr uint64_t kUseDevice = 1 << 15;  // ioctl
-constexpr int kRenamingLandlock = 2;      // the first ABI with the right kRenameElsewhere
+constexpr int kRenamingLandlock = 2;      // the first ABI that can allow renaming to other folders
 constexpr uint64_t kTcp = 3;              // bind and connect
 // Connecting to abstract sockets of processes outside the sandbox.
 constexpr uint64_t kAbstractSocket = 1;

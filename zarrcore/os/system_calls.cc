@@ -28,8 +28,8 @@ namespace {
 // Calls that are allowed with any arguments. libseccomp uses negative numbers for calls that this
 // architecture lacks.
 constexpr int kAllowed[] = {
-    // Calls made while answering a request. Their arguments are not checked, so the kernel's bitmap
-    // allows them without running the filter.
+    // Calls made while answering a FUSE request. Their arguments are not checked, so the kernel's
+    // bitmap allows them without running the filter.
     SCMP_SYS(pread64),
     SCMP_SYS(read),
     SCMP_SYS(writev),
@@ -82,7 +82,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(epoll_pwait),
     SCMP_SYS(select),
     SCMP_SYS(pselect6),
-    // Memory management; AddConditions() adds mmap and mprotect.
+    // Memory management. AddConditions() allows mmap and mprotect.
     SCMP_SYS(munmap),
     SCMP_SYS(mremap),
     SCMP_SYS(madvise),
@@ -99,7 +99,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(exit),
     SCMP_SYS(exit_group),
     SCMP_SYS(restart_syscall),
-    // Signals to the process itself; AddConditions() adds tgkill.
+    // Signals to the process itself. AddConditions() allows tgkill.
     SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn),
@@ -134,7 +134,7 @@ constexpr int kOnSockets[] = {SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recv
 // Calls that create, bind or connect sockets. They fail with EPERM.
 constexpr int kNewSockets[] = {SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect),
                                SCMP_SYS(bind)};
-// Calls of io_uring. libfuse has a ring for each CPU, in memory of that CPU's NUMA node.
+// Calls of io_uring. libfuse creates a ring for each CPU, in memory of that CPU's NUMA node.
 constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(io_uring_enter),
                             SCMP_SYS(io_uring_register),
@@ -227,14 +227,14 @@ struct Release {
 
 class Filter {
  public:
-  // `other`: the action for calls without a rule.
+  // `other` is the action for calls to which no rule applies.
   explicit Filter(uint32_t other) : other_(other), context_(seccomp_init(other)) {}
 
   template <typename... Conditions>
   void Add(uint32_t action, int call, Conditions... conditions) {
     if (context_ == nullptr || error_ != 0 || action == other_) return;
     error_ = seccomp_rule_add(context_.get(), action, call, sizeof...(conditions), conditions...);
-    if (error_ == -EEXIST) error_ = 0;  // another list has the same rule
+    if (error_ == -EEXIST) error_ = 0;  // the same rule was added before
   }
   template <typename... Conditions>
   void Allow(int call, Conditions... conditions) {
@@ -256,7 +256,7 @@ class Filter {
  private:
   const uint32_t other_;
   std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, Release> context_;
-  int error_ = 0;  // 0, or a negative errno of libseccomp
+  int error_ = 0;  // the first error of libseccomp, a negative errno; or 0
 };
 
 void AddDescriptorCalls(Filter& filter, bool changes_files) {
@@ -293,7 +293,7 @@ void AddSockets(Filter& filter, const std::optional<std::vector<int>>& sockets) 
   }
 }
 
-// Adds the calls that are allowed only with certain arguments.
+// Adds rules for the calls that are allowed only with certain arguments.
 void AddConditions(Filter& filter) {
   // Allow creating threads, but not processes or namespaces. The filter cannot inspect the
   // arguments of clone3, so that call fails.
@@ -307,7 +307,7 @@ void AddConditions(Filter& filter) {
   for (const int option : {PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ}) {
     filter.Allow(SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, static_cast<uint32_t>(option)));
   }
-  // Newer C libraries name memory with PR_SET_VMA, which fails with EINVAL.
+  // Newer C libraries name memory with PR_SET_VMA. Make this call fail with EINVAL.
   constexpr unsigned kNameMemory = 0x53564d41;
   filter.Add(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, kNameMemory));
 }

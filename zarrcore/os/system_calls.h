@@ -10,8 +10,8 @@ namespace zarrfs {
 
 /// Restricts this process to the system calls listed in system_calls.cc. Nearly every other call
 /// kills the process (SIGSYS), and the kernel logs its number ("audit: type=1326 … syscall="). The
-/// process must have one thread and PR_SET_NO_NEW_PRIVS. Returns why the filter is not in force, or
-/// "" if it is. `changes_files`: files may be created, renamed and removed. `sockets`: see
+/// process must have one thread and PR_SET_NO_NEW_PRIVS. Returns "", or the reason why the filter
+/// is not in force. `changes_files`: files may be created, renamed and removed. `sockets`: see
 /// SandboxRules.
 [[nodiscard]] std::string RestrictSystemCalls(
     bool io_uring, bool changes_files = false,
