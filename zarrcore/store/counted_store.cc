@@ -7,7 +7,7 @@
 namespace zarrfs {
 namespace {
 
-// True if the store failed to answer. kNotFound and kStale are answers.
+// True if the store could not answer the call. kNotFound and kStale are answers.
 bool IsStoreError(ErrorCode code) {
   return code == ErrorCode::kIo || code == ErrorCode::kPermissionDenied ||
          code == ErrorCode::kLinkRefused || code == ErrorCode::kTimedOut ||

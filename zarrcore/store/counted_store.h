@@ -16,8 +16,8 @@ class StoreCounts {
   [[nodiscard]] uint64_t reads() const { return counters_.Sum(kReads); }
   /// The number of bytes that Store::Read() and Object::Read() have returned.
   [[nodiscard]] uint64_t read_bytes() const { return counters_.Sum(kReadBytes); }
-  /// The number of calls of any kind that the store failed to answer. kNotFound and kStale are
-  /// answers.
+  /// The number of calls of any kind that failed with a store error. kNotFound and kStale are not
+  /// store errors.
   [[nodiscard]] uint64_t errors() const { return counters_.Sum(kErrors); }
 
   void Read(uint64_t bytes) {

@@ -58,8 +58,8 @@ class ForwardingStore : public Store {
   const std::shared_ptr<const Store> store_;
 };
 
-/// A store that passes Stat(), Read(), ReadAsOf(), OpenFolder() and Capacity() through `through`,
-/// and also the calls of the objects and folder streams that it returns. through(call) returns
+/// A store that wraps another store's Stat(), Read(), ReadAsOf(), OpenFolder() and Capacity() in
+/// `through`, and also the calls of the returned objects and folder streams. through(call) returns
 /// call() or fails. through.Read(call, bytes_of) does the same for reads; bytes_of(answer) is the
 /// number of bytes read.
 template <typename Through>
@@ -131,7 +131,8 @@ class ThroughStore : public ForwardingStore {
   const Through through_;
 };
 
-/// A store that reads from an earlier step of another store (Store::ReadAsOf).
+/// A store whose Read() reads from an earlier state of another store, which `step` identifies
+/// (Store::ReadAsOf).
 class StoreAsOf final : public ForwardingStore {
  public:
   StoreAsOf(std::shared_ptr<const Store> store, uint32_t step)

@@ -18,7 +18,7 @@ namespace zarrfs {
 /// Watches one object of a container. Thread-safe.
 class ObjectWatch {
  public:
-  /// Like Store::StartWatching(). `key`: the key of the object in `container`.
+  /// Starts watching the object `key` of `container`. Otherwise like Store::StartWatching().
   [[nodiscard]] Result<void> Start(const Store& container, std::string key, ChangeListener listener,
                                    std::function<void(std::string_view)> report) const;
 

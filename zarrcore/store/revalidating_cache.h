@@ -58,17 +58,19 @@ class RevalidatingCache {
     virtual ~Loader() = default;
     /// Begins to watch the objects on which the value depends. Called before any other member.
     virtual Validity Watch() { return {}; }
-    /// Checks a cached value. kNotFound if the object no longer exists; after any other error the
+    /// Checks a cached value. kNotFound if its object no longer exists. After any other error the
     /// value stays cached.
     virtual Result<Revalidation> Revalidate(const ValuePtr& known) = 0;
-    /// Loads the value. After kUnknown, may return the known value itself.
+    /// Loads the value. If Revalidate() has returned kUnknown, may return the cached value itself.
     virtual Result<Loaded> Load() = 0;
-    /// The validity of a value that was loaded or revalidated during the watch `watched`.
+    /// Returns how long a value is valid that was loaded or revalidated after Watch() returned
+    /// `watched`.
     virtual Validity ValidityOf(const Value& /*value*/, Validity watched) { return watched; }
-    /// True if a later version may be indistinguishable. The value is then used but not cached.
+    /// True if the object may change again without changing its version (IsRacy() in validity.h).
+    /// The value is then used but not cached.
     virtual bool IsRacy(const Value& /*value*/) { return false; }
-    /// When the object from which the value was made last changed (Version::ctime_ns); nullopt for
-    /// values made from several objects.
+    /// Returns when the object from which the value was made last changed (Version::ctime_ns);
+    /// nullopt for values made from several objects.
     virtual std::optional<int64_t> ChangedNs(const Value& /*value*/) { return std::nullopt; }
     /// Called when a value was evicted because the object was replaced or its version is racy.
     virtual void OnForgotten(const ValuePtr& /*old*/) {}
@@ -81,15 +83,15 @@ class RevalidatingCache {
   /// Returns a value that is known to be current or was checked less than `max_age` ago.
   [[nodiscard]] Answer Get(const Key& key, Age max_age, Loader& loader);
 
-  /// Like Get(), but never loads: returns null if nothing is cached, the value was replaced, or
-  /// only a load could check it.
+  /// Like Get(), but never loads a value. Returns null if no value is cached, if the value was
+  /// replaced, or if only a load can tell whether it is current.
   [[nodiscard]] Answer GetCached(const Key& key, Age max_age, Loader& loader);
 
   /// Returns the cached value regardless of its age, or null. Sends no request to the store.
   [[nodiscard]] ValuePtr Find(const Key& key) { return cache_.Get(key); }
 
-  /// Returns a value that `is_it` accepts, and loads it if necessary. For callers that need one of
-  /// several successive versions of a key. Not for values that expire.
+  /// Returns the cached value if `is_it` accepts it, otherwise loads a value. For callers that need
+  /// one of several successive versions of a key. Ignores the age of the value.
   template <typename IsIt>
   [[nodiscard]] Result<ValuePtr> GetVersion(const Key& key, IsIt is_it,
                                             const std::function<Result<Loaded>()>& load);
@@ -105,8 +107,8 @@ class RevalidatingCache {
  private:
   static constexpr int kMaxAttempts = 3;
 
-  // One call of Get() or GetCached(): the Moment before its first request to the store, and the
-  // validity of its watch.
+  // The state of one call of Get() or GetCached(). `asked` is the Moment before the first request
+  // to the store; `watched` is what Loader::Watch() returned.
   struct Query {
     const Key& key;
     Loader& loader;
@@ -116,7 +118,8 @@ class RevalidatingCache {
   Query Ask(const Key& key, Age max_age, Loader& loader) const;
   Answer Current(const ValuePtr& value) const { return {value, value->freshness.validity()}; }
   Answer Checked(const Query& query, const ValuePtr& value) const;
-  // Returns the known value if it is current, or null if it is unknown or replaced.
+  // Returns `known` if it is current, or null if it is not. Sets `is_unknown` if only a load can
+  // tell whether it is current.
   Answer Revalidate(const Query& query, const ValuePtr& known, bool& is_unknown);
 
   const std::shared_ptr<const Store> store_;
@@ -131,7 +134,7 @@ typename RevalidatingCache<K, V, H>::Query RevalidatingCache<K, V, H>::Ask(const
                                                                            Age max_age,
                                                                            Loader& loader) const {
   Query query{key, loader, Moment::Now(*store_), {}};
-  // A caller that accepts any age needs no proof of validity, so the watch is skipped.
+  // A caller that accepts any age needs no proof of validity, so do not watch.
   if (max_age != kAnyAge && query.asked.validity().is_known()) {
     query.watched = query.asked.validity() & loader.Watch();
   }
@@ -192,12 +195,12 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
       if (!answer.value || *answer.value != nullptr) return answer;
       if (!is_unknown) known = nullptr;
     }
-    bool is_ours = false;  // if false, another thread has loaded the value or is loading it
+    bool is_ours = false;  // true if this thread loads the value; false if another does
     const auto load = [&] {
       is_ours = true;
       auto ours = loader.Load();
-      // Marks the value as checked before other threads that wait for the load get it, so these
-      // threads find the value fresh.
+      // Mark the value as checked here, before other threads that wait for this load get it, so
+      // they find it fresh.
       if (ours) (void)Checked(query, ours->value);
       return ours;
     };
@@ -218,7 +221,7 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
     }
     const bool is_fresh = is_ours || (*loaded)->freshness.IsFresh(*store_, max_age);
     if (is_fresh || attempt >= kMaxAttempts) return Current(*loaded);
-    known = *loaded;  // revalidate: another thread began the load before this call
+    known = *loaded;  // another thread began this load earlier, so revalidate
   }
 }
 
@@ -232,7 +235,7 @@ Result<typename RevalidatingCache<K, V, H>::ValuePtr> RevalidatingCache<K, V, H>
   }
   Result<ValuePtr> shared = cache_.GetOrLoad(key, load);
   if (!shared || is_it(**shared)) return shared;
-  // Another thread has loaded another version.
+  // Another thread has loaded a version that `is_it` does not accept.
   return load().map([](const Loaded& own) { return own.value; });
 }
 

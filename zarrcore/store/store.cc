@@ -10,8 +10,8 @@
 namespace zarrfs {
 namespace {
 
-// The size of the first request in bytes. Nearly every metadata document fits; a longer document
-// needs a second request.
+// The size in bytes of ReadWhole()'s first request. Nearly every metadata document fits; a longer
+// document needs a second request.
 constexpr uint64_t kFirstReadBytes = 64u << 10;
 
 // Maximum attempts to read an object that is replaced during the read.

@@ -24,10 +24,9 @@
 
 namespace zarrfs {
 
-/// Identifies the content of the object of one key: if its version is the same, it has the same
-/// bytes. Objects of different keys may have equal versions. Includes
-/// ctime, because deleting a file and creating it again with the old mtime may repeat all other
-/// fields.
+/// Identifies the content of the object of one key: while its version is the same, it has the same
+/// bytes. Objects of different keys may have equal versions. Includes ctime, because all other
+/// fields may be the same after a file is deleted and created again with the old mtime.
 struct Version {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -47,7 +46,7 @@ struct Version {
 struct ObjectInfo {
   Version version;
   bool is_folder = false;
-  uint32_t mode = 0444;  // only permission bits, and only those that the folders above allow
+  uint32_t mode = 0444;  // the permission bits, reduced to those that the folders above allow
   uint32_t uid = 0;
   uint32_t gid = 0;
   /// True if the object was reached through a symbolic link or another mount, or has several hard
@@ -77,12 +76,12 @@ class Object {
 
   [[nodiscard]] virtual const ObjectInfo& info() const = 0;
 
-  /// True if a listing of a slow store returned the object. Programs that list objects read few of
-  /// them.
+  /// True if the object comes from a listing of a slow store. Programs read few of the objects that
+  /// they list.
   [[nodiscard]] virtual bool was_listed() const { return false; }
 
-  /// True if the object was opened in a slow store that also requests the first bytes of objects,
-  /// unless too many first bytes are still unread.
+  /// True if the object was opened in a slow store that requests the first bytes of each object it
+  /// opens. The store omits these bytes while too many of them are still unread.
   [[nodiscard]] virtual bool came_with_first_bytes() const { return false; }
 
   /// Fills `out` with the bytes at `offset`. kStale if the object no longer has this version;
@@ -95,13 +94,15 @@ struct ReadAnswer {
   std::shared_ptr<const Object> object;  // the version that was read; never null
   uint64_t offset = 0;                   // the offset of the first byte read
   size_t length = 0;                     // the number of bytes read into the buffer
-  uint32_t step = 0;                     // for Store::ReadAsOf(); 0 if the store has no steps
+  /// Identifies the state of the store that was read, for Store::ReadAsOf(). 0 if the store does
+  /// not number its states.
+  uint32_t step = 0;
 };
 
-/// The information about an object that a listing contains besides the name.
+/// The information that a listing returns about an object in addition to its name.
 struct ListedObject {
   std::shared_ptr<const Object> object;  // never null
-  int64_t asked_ns = 0;                  // SteadyNowNs() before the page was requested
+  int64_t asked_ns = 0;                  // SteadyNowNs() before the listing's page was requested
 };
 
 struct ListEntry {
@@ -111,7 +112,7 @@ struct ListEntry {
   /// link that is not followed, a socket, FIFO or device (is_folder is false), or a zarrfs mount
   /// (is_folder is true).
   bool is_refused = false;
-  /// Null if the listing has no versions.
+  /// The listed version of the object. Null if the listing does not state versions.
   std::shared_ptr<const ListedObject> listed = {};
 
   bool operator==(const ListEntry&) const = default;
@@ -138,16 +139,16 @@ struct StoreCapacity {
 
 /// A notification about changes in a store.
 struct Changes {
-  std::vector<std::string> keys;     // objects and folders that have changed
+  std::vector<std::string> keys;     // the keys of objects and folders that have changed
   std::vector<std::string> folders;  // anything directly in these folders may have changed
-  // Folders in which nothing has changed, but from which later changes will not be reported.
+  // Folders that have not changed, but from which later changes will not be reported.
   std::vector<std::string> unwatched = {};
   bool all = false;  // anything in the store may have changed
   // Any name may now refer to another object, but only the objects in `keys` have changed.
   bool all_names = false;
-  // If the store ChangesInSteps(), each change is reported twice. The first report, with is_coming,
-  // precedes the change. The listener must drop all cached answers about the objects before it
-  // returns, and must cache none until the second report. The second report, with was_announced,
+  // A store with ChangesInSteps() reports each change twice. The first report, with is_coming,
+  // precedes the change: before the listener returns, it must drop all cached answers about the
+  // objects, and it must cache none until the second report. The second report, with was_announced,
   // follows the change.
   bool is_coming = false;
   bool was_announced = false;
@@ -159,7 +160,7 @@ using ChangeListener = std::function<void(const Changes&)>;
 /// How much of a store is watched.
 struct WatchState {
   size_t folders = 0;
-  std::string limit;  // why changes in other folders are noticed late; "" if they are not
+  std::string limit;  // why changes in unwatched folders are noticed late; "" if there is no limit
 };
 
 class Store {
@@ -196,7 +197,7 @@ class Store {
   [[nodiscard]] virtual bool AnswersFast() const = 0;
 
   /// True if listing a folder of an array takes one request for each object that might exist, as on
-  /// a web server. Reading one chunk must then not depend on a listing.
+  /// a web server. Callers must then read a chunk without listing its folder.
   [[nodiscard]] virtual bool ListsByAsking() const { return false; }
 
   /// True if the whole store changes atomically: a reader that has seen one object of the new state
@@ -204,9 +205,9 @@ class Store {
   /// it is destroyed. Needs StartWatching(), unless the store never changes.
   [[nodiscard]] virtual bool ChangesInSteps() const { return false; }
 
-  /// In a store that ChangesInSteps(): reads an object as Read() did in an earlier step. `step` is
-  /// the ReadAnswer::step of that call, which is only valid in this process. kStale if that step
-  /// was too long ago, or no longer exists in the store.
+  /// In a store with ChangesInSteps(), reads an object from an earlier state of the store. `step`
+  /// is the ReadAnswer::step of an earlier call, and is only valid in this process. kStale if that
+  /// state was too long ago, or no longer exists in the store.
   [[nodiscard]] virtual Result<ReadAnswer> ReadAsOf(uint32_t /*step*/, std::string_view key,
                                                     ByteRange /*range*/,
                                                     std::span<std::byte> /*out*/) const {
@@ -217,14 +218,14 @@ class Store {
   /// the version unchanged. An object that changed more recently is racy and must not be cached.
   [[nodiscard]] virtual int64_t TimestampGranularityNs() const = 0;
 
-  /// The capacity for df(1); kUnsupported if the store has none.
+  /// Returns the size and free space of the store, for df(1). kUnsupported if they are unknown.
   [[nodiscard]] virtual Result<StoreCapacity> Capacity() const {
     return Fail(ErrorCode::kUnsupported, "{}: this store has no capacity", name());
   }
 
-  // A store that can be watched counts its changes. To cache an answer, call Watch() first, then
-  // Stat(), Read() or OpenFolder(), and keep the count that Watch() returned with the answer. The
-  // answer is valid while change_count() equals that count.
+  // To find out how long an answer is valid, call Watch() first, then Stat(), Read() or
+  // OpenFolder(), and keep the count that Watch() returned with the answer. A store that can be
+  // watched counts its changes: the answer is valid while change_count() equals that count.
 
   /// Starts watching. Must not be called again. Afterwards the store calls `listener`, on a thread
   /// of the store, each time change_count() has grown, and calls `report` with a message for the

@@ -32,7 +32,7 @@ class Validity {
   [[nodiscard]] static Validity Watch(const Store& store, std::string_view folder) {
     return Validity(store.Watch(folder));
   }
-  /// Like Watch(), for answers about objects that are not part of Zarr.
+  /// Like Watch(), but also for answers about objects that are not part of Zarr.
   [[nodiscard]] static Validity WatchAllNames(const Store& store, std::string_view folder) {
     return Validity(store.WatchAllNames(folder));
   }
@@ -43,7 +43,7 @@ class Validity {
     return is_known() && change_count_ == store.change_count();
   }
 
-  /// The validity of a result that depends on two answers.
+  /// Returns the validity of a result that depends on two answers, with the validities `a` and `b`.
   [[nodiscard]] friend Validity operator&(Validity a, Validity b) {
     return a == b ? a : Validity();
   }
@@ -51,7 +51,7 @@ class Validity {
   bool operator==(const Validity&) const = default;
 
  private:
-  uint64_t change_count_ = 0;  // 0 if the validity is unknown
+  uint64_t change_count_ = 0;  // 0 if it is unknown how long the answer is valid
 };
 
 /// An answer and its validity.
@@ -117,8 +117,8 @@ class Freshness {
  private:
   std::atomic<int64_t> checked_ns_{0};
   std::atomic<int64_t> lasts_ns_{0};
-  // The change count at the check, shifted left by 1. Bit 0 is set if the answer is valid while the
-  // store has that count.
+  // The change count of the store at the check, shifted left by 1. Bit 0 is set if the answer is
+  // valid until the change count differs.
   std::atomic<uint64_t> state_{0};
 };
 
