@@ -28,9 +28,9 @@ class IcechunkChunkFinder {
     std::shared_ptr<const IcechunkManifest> manifest;
     IcechunkReference reference;  // its strings point into `manifest`
   };
-  /// The reference of the chunk at `coordinates`, one coordinate per dimension of `node`; nullopt
-  /// if no manifest contains the chunk. kIo if a manifest is missing; otherwise fails like
-  /// IcechunkManifest::Parse().
+  /// Returns the reference of the chunk at `coordinates`, one coordinate per dimension of `node`;
+  /// nullopt if no manifest contains the chunk. kIo if a manifest is missing. Also returns the
+  /// errors of IcechunkManifest::Parse().
   [[nodiscard]] Result<std::optional<Found>> Find(const IcechunkNode& node,
                                                   std::span<const uint32_t> coordinates) {
     return FindFirst(node, coordinates);
@@ -39,7 +39,8 @@ class IcechunkChunkFinder {
   /// True if a chunk exists whose coordinates begin with `prefix`.
   [[nodiscard]] Result<bool> HasAny(const IcechunkNode& node, std::span<const uint32_t> prefix);
 
-  /// The sorted values of the next coordinate of the chunks whose coordinates begin with `prefix`.
+  /// The result of Next(): the sorted values of the coordinate that follows `prefix`, in all chunks
+  /// whose coordinates begin with `prefix`.
   struct Coordinates {
     MemoryBudget::Share memory;
     std::vector<uint32_t> values;

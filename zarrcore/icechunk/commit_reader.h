@@ -78,9 +78,9 @@ class IcechunkCommitReader {
   // True if the array has a folder `c`. An array with dimensions has one if the snapshot names a
   // manifest of the array, so the manifest need not be read.
   [[nodiscard]] Result<bool> HasChunks(const IcechunkNode& node);
-  // Returns the info of a native chunk. In slow stores it is derived from the reference, which
-  // saves a request for the object's info. A reference never changes, so the version of a chunk
-  // survives commits that do not change the chunk.
+  // Returns the attributes of a native chunk. In slow stores they are derived from the reference,
+  // which saves a request for the attributes of the object. A reference never changes, so the
+  // version of a chunk survives commits that do not change the chunk.
   [[nodiscard]] ObjectInfo InfoOfNative(const IcechunkHead& head,
                                         const IcechunkReference& reference,
                                         const ObjectInfo* object) const;

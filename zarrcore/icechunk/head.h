@@ -22,14 +22,14 @@ struct IcechunkHead {
   mutable Freshness freshness;  // set only by RevalidatingCache
 
   /// Looks up `at` and reads its snapshot, unless that is the snapshot of `known`, which may be
-  /// null. Fails like FindIcechunkPointer() and ReadSnapshotOf().
+  /// null. Returns the errors of FindIcechunkPointer() and ReadSnapshotOf().
   [[nodiscard]] static Result<std::shared_ptr<const IcechunkHead>> Read(const Store& container,
                                                                         const IcechunkAt& at,
                                                                         const IcechunkHead* known);
 
   /// Reads the snapshot that `pointer` names, unless that is the snapshot of `known`, which may be
-  /// null or lack a snapshot. Fails like IcechunkSnapshot::Parse(); kNotFound if the snapshot does
-  /// not exist.
+  /// null or lack a snapshot. kNotFound if the snapshot does not exist. Also returns the errors of
+  /// IcechunkSnapshot::Parse().
   [[nodiscard]] static Result<std::shared_ptr<const IcechunkHead>> ReadSnapshotOf(
       const Store& container, IcechunkPointer pointer, const IcechunkHead* known);
 };

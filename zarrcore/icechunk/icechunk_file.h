@@ -33,7 +33,7 @@ struct IcechunkFile {
   ObjectInfo info;      // the attributes of the file in the store
 };
 
-/// True if `stored`, the beginning of a file, can be the beginning of an Icechunk file.
+/// True if `stored`, the first bytes of a file, begins like an Icechunk file.
 [[nodiscard]] bool IsIcechunkFile(std::string_view stored);
 
 /// Decodes a whole file. `reserved` is the memory that the caller has reserved for `stored`. Does

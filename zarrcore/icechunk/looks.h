@@ -14,7 +14,7 @@
 
 namespace zarrfs {
 
-/// Calls a function for each check. Thread-safe.
+/// Calls a function that checks the repository. Thread-safe.
 class IcechunkLooks {
  public:
   /// The function that checks the repository. `is_woken` is true for the first check, and if a

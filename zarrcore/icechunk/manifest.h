@@ -81,7 +81,7 @@ class IcechunkManifest {
   /// The attributes of the manifest's file.
   [[nodiscard]] const ObjectInfo& info() const { return info_; }
   [[nodiscard]] size_t size() const { return references_.size(); }
-  /// The size of this object in bytes.
+  /// The memory of this object, in bytes.
   [[nodiscard]] uint64_t bytes_in_memory() const { return memory_.bytes(); }
 
  private:

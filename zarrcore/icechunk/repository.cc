@@ -70,7 +70,7 @@ class RepoFile {
 
   [[nodiscard]] const ObjectInfo& info() const { return file_.info; }
 
-  // The snapshot of a branch or tag; nullopt if the file has no such branch or tag.
+  // The snapshot of a branch or tag; nullopt if `repo` has no such branch or tag.
   [[nodiscard]] Result<std::optional<IcechunkId>> Find(const IcechunkAt& at) const {
     const auto& refs = *(at.kind == IcechunkAt::Kind::kTag ? table().tags() : table().branches());
     for (const icechunk::Ref* ref : refs) {

@@ -32,8 +32,8 @@ struct IcechunkVirtualChunk {
 [[nodiscard]] Result<void> CheckVirtualChunk(const IcechunkVirtualChunk& chunk,
                                              const Version& version, std::string_view etag);
 
-/// The error for `chunk` if its file cannot be read. A missing file is kIo, because the chunk
-/// exists.
+/// Converts `error`, from reading the file of `chunk`, to an error for `chunk`. If the file is
+/// missing, the result is kIo, because the chunk itself exists.
 [[nodiscard]] Error ErrorOfVirtualFile(const IcechunkVirtualChunk& chunk, const Error& error);
 
 }  // namespace zarrfs

@@ -4,7 +4,7 @@
 
 namespace zarrfs {
 void VirtualFolderSearch::Add(std::string_view location) {
-  // Most locations are in the same folder as the previous one.
+  // Most locations are in the same folder as the previous location, so compare these two first.
   const std::string_view folder = location.substr(0, location.rfind('/') + 1);
   if (folder == latest_) return;
   latest_ = folder;

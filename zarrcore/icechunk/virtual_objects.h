@@ -23,8 +23,8 @@ class IcechunkVirtualObjects {
   /// known version of an object is used without asking the store again.
   IcechunkVirtualObjects(std::shared_ptr<const Store> store, Age max_age);
 
-  /// `key`: the key of the object, relative to the prefix. Stat() and Read() fail like those of
-  /// IcechunkVirtualChunks.
+  /// Like the functions of IcechunkVirtualChunks with the same names, for the object with the key
+  /// `key` relative to the prefix.
   [[nodiscard]] Result<ObjectInfo> Stat(const IcechunkVirtualChunk& chunk,
                                         const std::string& key) const;
   [[nodiscard]] Result<ReadAnswer> Read(const IcechunkVirtualChunk& chunk, const std::string& key,

@@ -154,7 +154,8 @@ Parsed<Address> Parse(std::string_view text) {
     return Why("it is not an address that begins with file://, s3://, http:// or https://");
   }
   const std::string_view rest = text.substr(colon + 3);
-  // Other programs cut off the part after these characters, or read a backslash as a slash.
+  // Refuse characters that other programs interpret: they cut off what follows a '?' or '#', and
+  // read a backslash as a slash.
   if (rest.find_first_of("?#\\") != rest.npos) return Why("it has a '?', '#' or backslash");
   const size_t slash = rest.find('/');
   if (slash == rest.npos) return Why("no '/' follows its host or bucket");

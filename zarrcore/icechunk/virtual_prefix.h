@@ -71,7 +71,8 @@ struct VirtualPlace {
 [[nodiscard]] Result<VirtualPlace> MatchVirtualLocation(std::span<const VirtualPrefix> prefixes,
                                                         std::string_view location);
 
-/// The narrowest prefix that covers `location`: its folder. Fails like MatchVirtualLocation().
+/// Returns the narrowest prefix that covers `location`: its folder. kUnsupported if `location` is
+/// refused.
 [[nodiscard]] Result<VirtualPrefix> VirtualPrefixOf(std::string_view location);
 
 }  // namespace zarrfs
