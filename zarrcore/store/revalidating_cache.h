@@ -56,7 +56,7 @@ class RevalidatingCache {
   class Loader {
    public:
     virtual ~Loader() = default;
-    /// Begins to watch the objects on which the value depends. Called before any other member.
+    /// Begins to watch the objects on which the value depends. Called before all other functions.
     virtual Validity Watch() { return {}; }
     /// Checks a cached value. kNotFound if its object no longer exists. After any other error the
     /// value stays cached.

@@ -260,9 +260,10 @@ class Store {
   [[nodiscard]] virtual std::string name() const = 0;
 };
 
-/// Reads a whole object of at most `limit` bytes, all from one version; kTooLarge if the object is
-/// larger. If `make_room` is not null, it is called with the size of an object that did not fit
-/// into the first request, before memory is allocated for the object, and may fail.
+/// The result of ReadWhole(), which reads a whole object of at most `limit` bytes, all from one
+/// version. kTooLarge if the object is larger. If the object did not fit into the first request,
+/// calls `make_room` (unless null) with the object's size before allocating memory for the object.
+/// `make_room` may fail.
 struct WholeObject {
   std::string bytes;
   std::shared_ptr<const Object> object;
