@@ -11,7 +11,7 @@
 
 namespace zarrfs {
 
-/// The properties of a view on which ids depend.
+/// The properties of a view that determine the inode numbers of its files.
 struct ViewIds {
   std::string name;
   std::vector<std::string> documents;  // in the order of their numbers

@@ -189,9 +189,9 @@ class NodeTable {
   /// file of another node is assembled.
   [[nodiscard]] Result<NodeRecord*> RecordOfArray(const std::string& path);
 
-  /// Returns a node's latest snapshot and range without reading the store. The snapshot is null if
-  /// no node was seen or it was evicted. If it is damaged and has no chunks, the range is that of
-  /// an earlier snapshot.
+  /// Returns a node's latest snapshot and its range of chunk ids without reading the store. The
+  /// snapshot is null if no node was seen or it was evicted. If the snapshot is damaged and has no
+  /// chunks, the range is that of an earlier snapshot.
   [[nodiscard]] CurrentNode LastSeen(NodeRecord& record) const;
 
   /// Returns the record's latest node while it is cached. Unlike LastSeen(), does not mark the node

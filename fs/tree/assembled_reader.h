@@ -46,7 +46,8 @@ class SequentialReaders {
   /// Sets the state of a window whose assembly has ended: kMade or kFailed.
   void End(uint64_t reader, uint64_t offset, bool is_made);
   /// Records that the reader has passed everything before `offset`. Returns the offsets of the
-  /// windows before `offset` whose assembly did not fail. They can be dropped from the cache.
+  /// windows before `offset`, except those that could not be assembled. The caller can drop these
+  /// windows from the cache.
   [[nodiscard]] std::vector<uint64_t> Pass(uint64_t reader, uint64_t offset);
 
  private:

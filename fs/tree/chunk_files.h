@@ -60,7 +60,7 @@ class ChunkFiles final : public FolderPart {
   const std::unique_ptr<StoredObjectsCursor> objects_;  // null if all chunks have files
   // The listing position that `objects_` has reached; nullopt after a failure.
   std::optional<uint64_t> next_ GUARDED_BY(mutex_) = 0;
-  // True if every shard index read so far has the same validity as the list of objects.
+  // True if every shard index read so far stays valid for as long as the list of objects.
   bool indexes_are_valid_ GUARDED_BY(mutex_) = true;
 };
 

@@ -430,7 +430,8 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
   const size_t rank = node.range->rank();
   const ChunkPrefix prefix{node, target.view, target.prefix, target.level};
   for (size_t d = 0; d < prefix.level; ++d) {
-    // The folder may belong to an older layout. Outside the current array, it is empty.
+    // The folder may be from an older layout. If its coordinates are outside the current array, it
+    // is empty.
     if (prefix.at[d] >= layout.inner_grid.counts()[d]) return nullptr;
   }
   if (layout.inner_grid.size() == 0) return nullptr;

@@ -33,9 +33,10 @@ class EntryInvalidator {
   virtual void CheckEntry(NodeId folder, const std::string& name) = 0;
 };
 
-/// Passes each affected name to `invalidator`, some names twice. Returns false if the names are too
-/// many, or unknown; the caller must then invalidate every name. May read the store, to load nodes
-/// that changed or were evicted. Only one thread may call this function at a time.
+/// Passes each affected name to `invalidator`, possibly more than once. Returns false if there are
+/// too many names, or they cannot be determined; the caller must then invalidate every name. May
+/// read the store, to load nodes that changed or were evicted. Only one thread may call this
+/// function at a time.
 [[nodiscard]] bool FindInvalidEntries(Nodes& nodes, const Changes& changes,
                                       EntryInvalidator& invalidator);
 

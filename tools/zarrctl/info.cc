@@ -391,8 +391,8 @@ class Information {
     }
   }
 
-  // Examines the files that views make from finished groups. Called after the lines of their arrays
-  // were printed.
+  // Examines the files that views make from the groups in `groups_`, whose arrays have all been
+  // visited. Called after the lines of these arrays were printed.
   void AddFilesOfGroups() {
     if (form_ == InfoForm::kOverview) overview_.Flush();
     for (const std::string& group : groups_) AddFiles(group);

@@ -50,8 +50,8 @@ class OutputFile {
 [[nodiscard]] Result<void> WriteFile(const std::string& partial_folder, const std::string& path,
                                      std::string_view bytes);
 
-/// Removes the files that killed runs left in a folder: files with names of partial files that no
-/// process has locked.
+/// Removes the partial files that killed runs left in a folder. A partial file counts as left
+/// behind if no process has locked it.
 void RemoveAbandonedFiles(const std::string& folder);
 
 /// A name ".zarrctl-partial-…", which is unique among all machines that write to the same folder.

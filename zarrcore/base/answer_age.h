@@ -68,7 +68,8 @@ class AcceptedAnswers {
 /// later version may be indistinguishable from the version in the answer.
 [[nodiscard]] bool IsAccepted(int64_t asked_ns, std::optional<int64_t> changed_ns);
 
-/// Records that the current thread used an answer of the store that was requested at `asked_ns`.
+/// Records that the current thread used an answer from the store. `asked_ns`: when the answer was
+/// requested.
 inline void NoteAnswer(int64_t asked_ns) {
   internal::answer_ages.oldest_ns = std::min(internal::answer_ages.oldest_ns, asked_ns);
 }

@@ -22,7 +22,8 @@ inline thread_local const std::function<bool()>* is_abandoned = nullptr;
 
 [[nodiscard]] inline bool MayWait() { return internal::may_wait; }
 
-/// A scope in which the current thread may not wait.
+/// A scope in which the current thread must not wait for the store. Calls that would have to wait
+/// fail with kWouldBlock.
 class NoWaiting {
  public:
   NoWaiting() : before_(internal::may_wait) { internal::may_wait = false; }

@@ -39,7 +39,7 @@ class CastCodec : public DecodedCastCodec {
   }
 };
 
-constexpr size_t kMaxScalars = 256;  // limited: each element is compared with every map entry
+constexpr size_t kMaxScalars = 256;  // limited, because each array element is compared with all
 
 // An entry of "scalar_map": an element, and the element to which it is converted.
 struct MappedScalar {

@@ -243,8 +243,8 @@ void ArrayOrder::AdoptBox(Reader& reader) const {
         is_aligned && (begin - static_cast<int64_t>(side.begin)) % (side.length + side.step) == 0;
   }
   reader.is_box = true;
-  // If the box is not aligned with the usual box, the requests may be random access. The reader
-  // must then continue in order once more before chunks are prefetched.
+  // A box that is aligned with the boxes before it counts as sequential reading. Otherwise, the
+  // access may be random, so one more request in order is required before chunks are prefetched.
   if (is_aligned) reader.steps = kMinSteps;
   reader.steps = std::max(reader.steps, kMinSteps - 1);
   reader.size = kMaxAhead;

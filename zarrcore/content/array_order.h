@@ -69,7 +69,8 @@ class ArrayOrder {
   static constexpr size_t kGrowthBeyond = 2;
   static constexpr size_t kMaxAhead = 8192;
   static constexpr size_t kMaxLater = 1024;
-  static constexpr size_t kAlike = 2;  // number of similar boxes that predict the next box
+  static constexpr size_t kAlike =
+      2;  // similar boxes that are required before the next is predicted
   // A crowd is recognized from the latest kCrowd/2 to kCrowd requested chunks: they advance, span
   // at most kCrowdSpan times their number, and at least kUnexpected of them were unexpected.
   static constexpr size_t kCrowd = 32;

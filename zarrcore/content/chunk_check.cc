@@ -12,7 +12,7 @@
 namespace zarrfs {
 namespace {
 
-// The number of bytes per read when a chunk is read again for its check.
+// The number of bytes per read when a chunk is read again to verify its checksum.
 constexpr uint64_t kPiece = 256u << 10;
 
 ChecksumNote NoteIn(const ChunkLocation& location) {

@@ -11,7 +11,7 @@ constexpr unsigned kBits = 5;  // the number of bits per character
 std::string IcechunkIdText(std::span<const uint8_t> id) {
   std::string text;
   unsigned waiting = 0;  // bits that are not yet part of a character
-  unsigned bits = 0;     // the number of waiting bits
+  unsigned bits = 0;     // the number of bits in `waiting`
   for (const uint8_t byte : id) {
     waiting = (waiting << 8) | byte;
     for (bits += 8; bits >= kBits; bits -= kBits) {

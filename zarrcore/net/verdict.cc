@@ -267,7 +267,8 @@ std::string HintForVirtual(const RemoteSource& source) {
              : "; this prefix is read without credentials: virtual_file= can name some";
 }
 
-// The option with the secrets that were sent to a web server; "" if there is none.
+// The mount option that supplied the credentials sent to the web server, as `name=file`; "" if no
+// credentials were sent.
 std::string SecretsOf(const RemoteSource& source) {
   const auto& [query, headers] = std::tie(source.options.query_file, source.options.headers_file);
   if (!query.empty()) return fmt::format("query={}", query);

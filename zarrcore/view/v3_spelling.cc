@@ -49,8 +49,8 @@ void SpellZstd(CodecSpec& codec) {
   KeepOnly(codec.configuration, {"level", "checksum"});
 }
 
-// Spells the parameters of blosc with defaults for missing ones. Only writers use them; readers use
-// the header of the compressed data.
+// Writes out all parameters of blosc, with defaults for missing ones. Only writers use these
+// parameters; readers use the header of the compressed data.
 void SpellBlosc(CodecSpec& codec, const DataType& type) {
   const BloscParameters parameters = BloscParametersOf(codec, type.item_size);
   Json& configuration = codec.configuration;

@@ -72,8 +72,8 @@ class ZipDirectory {
   /// The number of members. Members are numbered in the bytewise order of SortedName().
   [[nodiscard]] size_t size() const { return records_.size(); }
   [[nodiscard]] ZipMember At(size_t number) const;
-  /// The number of the first member whose sorted name is equal to `name` or greater; size() if no
-  /// such member exists.
+  /// Returns the first member, as its number in sorted order, whose sorted name is not less than
+  /// `name`; size() if there is none.
   [[nodiscard]] size_t LowerBound(std::string_view name) const;
   /// The name by which member `number` is sorted. The sorted name of a folder ends in a slash.
   [[nodiscard]] std::string_view SortedName(size_t number) const;
