@@ -134,7 +134,7 @@ Result<IcechunkPlace> IcechunkCommitReader::PlaceOf(const IcechunkKey& key) {
   const auto chunk = VirtualChunk(key.shown, *found->chunk);
   if (!chunk) return Fail(chunk);
   return Fail(ErrorCode::kUnsupported, "{}: a virtual chunk, {} bytes at {} of {}", key.shown,
-              reference.length, reference.offset, AsciiExcerpt(chunk->location));
+              reference.length, reference.offset, Visible(chunk->location));
 }
 
 Result<IcechunkCommitReader::Found> IcechunkCommitReader::Find(const IcechunkKey& of) {

@@ -110,7 +110,7 @@ class KerchunkStore final : public StoreInFile<KerchunkReferenceSet> {
     }
     const auto chunk = ChunkOf(key, *found);
     if (!chunk) return Fail(chunk);
-    const std::string location = AsciiExcerpt(chunk->location);
+    const std::string location = Visible(chunk->location);
     if (chunk->is_whole) {
       return Fail(ErrorCode::kUnsupported, "{}: a reference to all of {}", key, location);
     }
