@@ -100,9 +100,9 @@ class ArrayRange {
   [[nodiscard]] uint64_t rows() const;
   /// Records the version of the stored object at `location` as the latest, and returns its epoch.
   uint32_t ObserveEpoch(const ChunkLocation& location) const;
-  /// Like ObserveEpoch(), but for reads, which may still use a shard that was replaced after its
-  /// lookup. Returns nullopt unless the version at `location` is the last version observed. Takes a
-  /// lock only in the first call for each OpenShard.
+  /// Returns the epoch of the shard at `location`, for a read. nullopt if its version is not the
+  /// last version observed, because the shard was replaced after the lookup. Takes a lock only in
+  /// the first call for each OpenShard.
   [[nodiscard]] std::optional<uint32_t> KnownEpoch(const ChunkLocation& location) const;
   /// Returns the position of a chunk's file in a view: its inode number without the epoch.
   [[nodiscard]] uint64_t PositionOf(size_t view, InnerIndex chunk) const {

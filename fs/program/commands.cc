@@ -71,9 +71,9 @@ Result<Mounted> FindOurs(const std::string& mountpoint) {
   return *std::move(mounted);
 }
 
-// True if the process is zarrfs, and runs as `user` if one is given. Needed because a pid in
-// .zarrfs/options may come from another container or machine, or from a user who controls the
-// mount.
+// True if the process `pid` is zarrfs and, if `user` is given, runs as that user. A pid read from
+// .zarrfs/options cannot be trusted: it may belong to another container or machine, or the user who
+// controls the mount may have made it up.
 bool IsKeeperOf(std::optional<uid_t> user, pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   bool is_zarrfs = false;

@@ -53,7 +53,8 @@ def race(point, commits, steps, reads=None):
     reads = reads or [lambda: numbers_of(point)]
     queue, is_over = multiprocessing.Queue(), multiprocessing.Event()
     rounds = multiprocessing.Array("q", READERS, lock=False)
-    readers = [multiprocessing.Process(target=read_in_turn, args=(i, reads[i % len(reads)], rounds, is_over, queue)) for i in range(READERS)]
+    readers = [multiprocessing.Process(target=read_in_turn, args=(i, reads[i % len(reads)], rounds, is_over, queue), daemon=True)
+               for i in range(READERS)]
     for reader in readers:
         reader.start()
     for i, step in enumerate(steps, 1):

@@ -44,7 +44,8 @@ inline constexpr uint64_t kManifestBytes = 256u << 20;
     Age period = std::chrono::seconds(1),
     std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);
 
-/// Like the overload above, but for a `pointer` that LookForIcechunk() has already found.
+/// Opens the commit `at` without looking it up: `pointer` is what LookForIcechunk() found for it.
+/// Otherwise like the overload above.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
     const std::shared_ptr<const Store>& container, IcechunkAt at, IcechunkPointer pointer,
     Age max_age, Age period, std::shared_ptr<const IcechunkVirtualChunks> virtual_chunks = nullptr);

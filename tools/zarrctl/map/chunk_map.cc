@@ -192,8 +192,8 @@ class MapMaker {
     }
   }
 
-  // Like VisitCellsOf(), but for a map of all chunks (MapRequest::whole). Calls `visit` once for
-  // each chunk of the object at `outer`.
+  // Calls `visit` once for each chunk of the object at `outer`. Used instead of VisitCellsOf() if
+  // the map shows every chunk (MapRequest::whole).
   template <typename Visit>
   void VisitCellsOfWhole(const ChunkCoordinates& outer, Visit visit) {
     const size_t rank = layout_.inner_grid.rank();
